@@ -1,0 +1,139 @@
+"""One Settings object: defaults < TOML file < RECOLLECT_* environment < arguments.
+
+Every setting knows where its value came from (`Settings.origin`), so that
+`recollect config` can show it.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from recollect.errors import ConfigError
+
+ENV_PREFIX = "RECOLLECT_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    db: str | None = None  # a path or DSN; None = memory.db in the user's data folder
+    embedder: str | None = None  # None = the shipped model
+    reranker: str = "default"  # default | none | late-interaction | rrf | a path or URL
+    extractor: str | None = None  # an OpenAI-compatible chat URL; None = rules, no LLM
+    fusion: str = "weighted"  # weighted | rrf (the reference: k = 60, equal votes)
+    rrf_k: int = 60
+    rerank_candidates: int = 300
+    rerank_timeout_ms: int = 2000
+    budget_mode: str = "fixed"  # fixed | adaptive
+    budget_low: int = 100
+    budget_mid: int = 300
+    budget_high: int = 1000
+    min_similarity: float = 0.3
+    min_score: float = 0.0  # floor on final scores when a call names none
+    recency_decay: str = "linear"  # linear | exponential | none
+    superseded_factor: float = 0.5
+    cache_entries: int = 100
+    cache_seconds: float = 30.0
+    token_vectors: bool = True
+    agent_names: tuple[str, ...] = ("assistant", "agent", "ai", "bot")
+    busy_timeout_ms: int = 30_000
+    threads: int = 2
+    origin: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
+
+
+def load_settings(
+    *,
+    file: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    **arguments: Any,
+) -> Settings:
+    """Settings in force, each with its origin. An argument that is None says nothing."""
+    environ = os.environ if environ is None else environ
+    named = file or environ.get(ENV_PREFIX + "CONFIG")
+    layers = [
+        _from_toml(Path(named)) if named else {},
+        _from_environ(environ),
+        {k: (v, "argument") for k, v in arguments.items() if v is not None},
+    ]
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for layer in layers:
+        for name, (value, source) in layer.items():
+            values[name] = _checked(name, value, source)
+            origin[name] = source
+    return replace(Settings(), **values, origin=origin)
+
+
+def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
+    try:
+        loaded = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"no settings file at {path}", hint="unset RECOLLECT_CONFIG or create the file"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", hint="fix that line") from error
+    table = loaded.get("recollect", loaded)
+    return {name: (value, str(path)) for name, value in table.items()}
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+    known = _hints()
+    out: dict[str, tuple[Any, str]] = {}
+    for variable, raw in environ.items():
+        name = variable.removeprefix(ENV_PREFIX).lower()
+        if variable.startswith(ENV_PREFIX) and name in known:
+            out[name] = (_parse(name, raw, variable), f"${variable}")
+    return out
+
+
+def _hints() -> dict[str, Any]:
+    hints = get_type_hints(Settings)
+    return {f.name: hints[f.name] for f in fields(Settings) if f.name != "origin"}
+
+
+def _kind(name: str) -> type:
+    hint = _hints()[name]
+    plain = [a for a in get_args(hint) if a is not type(None) and a is not ...]
+    if getattr(hint, "__origin__", None) is tuple:
+        return tuple
+    return plain[0] if plain else hint
+
+
+def _parse(name: str, raw: str, source: str) -> Any:
+    kind = _kind(name)
+    try:
+        if kind is bool:
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[
+                raw.lower()
+            ]
+        if kind is tuple:
+            return tuple(part.strip() for part in raw.split(",") if part.strip())
+        return kind(raw)
+    except (KeyError, ValueError) as error:
+        raise ConfigError(
+            f"{source} = {raw!r} is not a {kind.__name__}", hint=f"set {source} to a {kind.__name__}"
+        ) from error
+
+
+def _checked(name: str, value: Any, source: str) -> Any:
+    if name not in _hints():
+        raise ConfigError(
+            f"unknown setting {name!r} from {source}",
+            hint="settings are: " + ", ".join(sorted(_hints())),
+        )
+    kind = _kind(name)
+    if kind is tuple:
+        return tuple(value)
+    if kind is float and isinstance(value, int):
+        return float(value)
+    if not isinstance(value, kind):
+        raise ConfigError(
+            f"{name} = {value!r} from {source} is not a {kind.__name__}",
+            hint=f"give {name} as a {kind.__name__}",
+        )
+    return value

@@ -1,0 +1,127 @@
+"""Terms: what the keyword arm matches.
+
+A text becomes terms the same way on every store and on both sides of a search: NFKC,
+case-folded, accents folded, English words stemmed, CJK and Hangul runs cut into bigrams.
+A name, code or identifier ("PROJ-1234", "foo_bar.py", "v1.2") is a term of its own *and*
+its parts are, so that it matches exactly and in pieces.
+
+A term is stored as a 64-bit hash: no vocabulary to keep, to load or to clean after a
+deletion, and the same number in every store.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+
+import Stemmer
+
+_STEMMER = Stemmer.Stemmer("english")
+
+# Letters, digits and the characters that hold identifiers together (not at their ends).
+_CHUNK = re.compile(r"\w+(?:[.\-_/@:+#'’]\w+)*[+#]*")
+_PART = re.compile(r"[^\W_]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)$|n['’]t$")
+
+# Words that carry the form of a question, not its subject. They are indexed (a memory may be
+# *about* "The Who") but asked for only when nothing else is left of the query.
+STOP = frozenset(
+    """a an the this that these those of to in on at by for from with and or but if so as than then
+    is are was were be been being am do does did doing done have has had having will would shall
+    should can could may might must i me my mine we us our you your he him his she her it its they
+    them their who whom whose what which when where why how not no there here about into over any
+    some tell please s t re ve ll d m""".split()
+)
+
+
+def terms(text: str) -> list[str]:
+    """All terms of a text, in order, repeats included."""
+    return [t for chunk in _chunks(text) for t in chunk]
+
+
+def counted(text: str) -> Counter[int]:
+    """Term hash → how often, as the index stores it."""
+    return Counter(h for chunk in _chunks_hashed(text) for h in chunk)
+
+
+def query_terms(text: str) -> tuple[str, ...]:
+    """The distinct terms worth asking for, in order of appearance."""
+    found = list(dict.fromkeys(terms(text)))
+    wanted = [t for t in found if t not in _STOP_TERMS]
+    return tuple(wanted or found)
+
+
+@lru_cache(maxsize=1 << 16)
+def term_hash(term: str) -> int:
+    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def label_hash(label: str) -> int:
+    """A tag or another exact label as a number; never equal to a term's by construction."""
+    return term_hash("\x00" + label)
+
+
+def fold(text: str) -> str:
+    """Case and accents away: "Café" and "CAFE" are one word."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    kept = "".join(c for c in decomposed if not unicodedata.combining(c) or c in "\u3099\u309a")
+    return unicodedata.normalize("NFC", kept)
+
+
+def _chunks(text: str) -> Iterator[tuple[str, ...]]:
+    for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
+        yield _terms_of(match.group())
+
+
+def _chunks_hashed(text: str) -> Iterator[tuple[int, ...]]:
+    for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
+        yield _hashes_of(match.group())
+
+
+@lru_cache(maxsize=1 << 16)
+def _hashes_of(chunk: str) -> tuple[int, ...]:
+    return tuple(term_hash(t) for t in _terms_of(chunk))
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms_of(chunk: str) -> tuple[str, ...]:
+    if _CJK.search(chunk):
+        return tuple(_mixed(chunk))
+    word = _APOSTROPHE.sub("", chunk)
+    folded = fold(word)
+    parts = [p for camel in _CAMEL.split(word) for p in _PART.findall(fold(camel))]
+    out = [_stem(p) for p in parts]
+    if len(parts) != 1 or folded != parts[0]:
+        out.append(folded)  # the identifier whole: exact, unstemmed
+    return tuple(out)
+
+
+def _mixed(chunk: str) -> Iterable[str]:
+    at = 0
+    for run in _CJK.finditer(chunk):
+        yield from _terms_of(chunk[at : run.start()]) if run.start() > at else ()
+        yield from _bigrams(fold(run.group()))
+        at = run.end()
+    if at < len(chunk):
+        yield from _terms_of(chunk[at:])
+
+
+def _bigrams(run: str) -> Iterable[str]:
+    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def _stem(word: str) -> str:
+    if len(word) > 3 and word.isascii() and word.isalpha():
+        return _STEMMER.stemWord(word)
+    return word
+
+
+_STOP_TERMS = STOP | {_stem(w) for w in STOP}

@@ -1,0 +1,315 @@
+"""The words recollect speaks in: what a memory is and what retain and recall give back.
+
+All of them are frozen: a stage makes a new value, it never changes one it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+
+class MemoryType(StrEnum):
+    WORLD = "world"
+    EXPERIENCE = "experience"
+    OBSERVATION = "observation"
+    OPINION = "opinion"
+
+
+class State(StrEnum):
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"  # a newer value exists; still recallable, ranked lower
+    INVALIDATED = "invalidated"  # withdrawn; never recalled
+    REVISED = "revised"  # an earlier wording of the same memory; only `as_of` sees it
+
+
+class Arm(StrEnum):
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    GRAPH = "graph"
+    TEMPORAL = "temporal"
+
+
+class Band(StrEnum):
+    STRONG = "strong"
+    MAYBE = "maybe"
+    NOISE = "noise"
+
+
+class LinkKind(StrEnum):
+    SEMANTIC = "semantic"
+    CAUSES = "causes"
+    CAUSED_BY = "caused_by"
+    ENABLES = "enables"
+    PREVENTS = "prevents"
+    RELATED = "related"  # authored: a note's [[link]]
+
+
+CAUSAL = frozenset({LinkKind.CAUSES, LinkKind.CAUSED_BY, LinkKind.ENABLES, LinkKind.PREVENTS})
+
+TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
+Budget = Literal["low", "mid", "high"]
+Verbosity = Literal["lean", "full"]
+Evidence = Literal[
+    "strong_support", "weak_support", "neutral", "contradiction", "strong_contradiction"
+]
+TagGroup = Mapping[str, Any]
+
+
+def _no_entities() -> tuple[str, ...]:
+    return ()
+
+
+def _no_metadata() -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One unit that recall ranks. `occurred` is when it happened (half-open, an instant has
+    start == end), `mentioned_at` when we learned it."""
+
+    id: str
+    bank: str
+    text: str
+    type: MemoryType = MemoryType.WORLD
+    context: str | None = None
+    speaker: str | None = None
+    document_id: str | None = None
+    chunk_id: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    topic_path: str | None = None
+    recall_when: tuple[str, ...] = ()
+    kind: str | None = None
+    scope: str | None = None
+    occurred_start: datetime | None = None
+    occurred_end: datetime | None = None
+    occurred_grain: str | None = None
+    recurrence: str | None = None
+    mentioned_at: datetime | None = None
+    last_mentioned_at: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    valid_until: datetime | None = None
+    last_reviewed_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=_no_metadata)
+    entities: tuple[str, ...] = field(default_factory=_no_entities)
+    confidence: float | None = None
+    weakened: bool = False
+    proof_count: int = 1
+    source_ids: tuple[str, ...] = ()
+    state: State = State.ACTIVE
+    superseded_by: str | None = None
+    previous: str | None = None  # the turn before this one, read with it when it is embedded
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    source: str
+    target: str
+    kind: LinkKind
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    id: str
+    bank: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    context: str | None
+    created_at: datetime
+    updated_at: datetime
+    chunks: int
+    memories: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    id: str
+    document_id: str
+    position: int
+    text: str
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    id: int
+    name: str
+    kind: str
+    aliases: tuple[str, ...]
+    mentions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    memories: int
+    documents: int
+    embedder: str
+    dimensions: int
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOutcome:
+    """What became of one item given to retain: its memories, in order, and how many of them
+    were recognised as already known."""
+
+    memory_ids: tuple[str, ...]
+    document_id: str | None
+    new: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetainResult:
+    bank: str
+    items: tuple[ItemOutcome, ...]
+    new: tuple[str, ...]  # ids of memories that were made
+    known: tuple[str, ...]  # ids of memories that gained evidence instead
+    superseded: tuple[str, ...]  # ids whose value was replaced by a newer one
+    replaced: int  # memories of an earlier version of the same document that went away
+    timings: Mapping[str, float]  # milliseconds a stage
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(i for item in self.items for i in item.memory_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A number, what it is, and the numbers it was made of. The tree adds up: see `check`."""
+
+    value: float
+    description: str
+    details: tuple[Explanation, ...] = ()
+    operation: Literal["leaf", "product", "sum", "sigmoid", "max", "min"] = "leaf"
+
+    def as_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"value": self.value, "description": self.description}
+        if self.details:
+            out["operation"] = self.operation
+            out["details"] = [d.as_dict() for d in self.details]
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class ArmScore:
+    rank: int  # from 1
+    score: float  # in the arm's own units
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled memory, its final score and everything that led to it."""
+
+    memory: Memory
+    score: float
+    band: Band
+    arms: Mapping[Arm, ArmScore]
+    scores: Mapping[str, float]  # fused, relevance, and every boost factor, by name
+    hop: int = 0  # 0 = direct, 1 = a neighbour brought in by expand_hops
+    matched_terms: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+    @property
+    def text(self) -> str:
+        return self.memory.text
+
+    @property
+    def type(self) -> MemoryType:
+        return self.memory.type
+
+    @property
+    def context(self) -> str | None:
+        return self.memory.context
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        return self.memory.entities
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.memory.tags
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.memory.metadata
+
+    @property
+    def document_id(self) -> str | None:
+        return self.memory.document_id
+
+    @property
+    def chunk_id(self) -> str | None:
+        return self.memory.chunk_id
+
+    @property
+    def occurred_start(self) -> datetime | None:
+        return self.memory.occurred_start
+
+    @property
+    def occurred_end(self) -> datetime | None:
+        return self.memory.occurred_end
+
+    @property
+    def mentioned_at(self) -> datetime | None:
+        return self.memory.mentioned_at
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """Something the answer had to do without, and why."""
+
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageEvent:
+    stage: str
+    phase: Literal["start", "stop"]
+    at_ms: float  # since the recall began
+    took_ms: float | None = None
+    detail: Mapping[str, Any] = field(default_factory=_no_metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    stage: str
+    start_ms: float
+    stop_ms: float
+    cpu_ms: float
+    thread: str
+    detail: Mapping[str, Any]
+
+    @property
+    def took_ms(self) -> float:
+        return self.stop_ms - self.start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time a query asks about: half-open, UTC, None = open."""
+
+    start: datetime | None
+    end: datetime | None
+    text: str | None = None  # the words it was read from; None when the caller gave it
+
+
+Ids = Sequence[str]
