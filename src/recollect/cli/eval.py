@@ -1,0 +1,199 @@
+"""`recollect eval`: measure recall on your own data, and fail a build when it gets worse."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from recollect.eval.data import Dataset
+    from recollect.eval.gate import Verdict
+    from recollect.eval.metrics import Figure
+    from recollect.eval.report import Report
+
+
+def eval_command(
+    file: Annotated[
+        Path, typer.Argument(help="Units and queries: .jsonl, LoCoMo, LongMemEval, or a folder.")
+    ],
+    bank: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this bank of the file; may be repeated. With a file of queries alone: the existing bank to ask."
+        ),
+    ] = None,
+    db: Annotated[
+        str | None, typer.Option(envvar="RECOLLECT_DB", help="The store of an existing bank.")
+    ] = None,
+    k: Annotated[str, typer.Option("--k", help="Cut-offs, e.g. 5,10,20.")] = "5,10,20",
+    budget: Annotated[str, typer.Option(help="low, mid or high.")] = "mid",
+    max_tokens: Annotated[int, typer.Option(help="Size of each answer.")] = 8192,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="auto, jsonl, locomo, longmemeval, conversations, corpus, precisionmem.",
+        ),
+    ] = "auto",
+    split: Annotated[
+        str | None,
+        typer.Option(help="training, development or reported, for the sets that have splits."),
+    ] = None,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Also measure each part alone and left out.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The whole report as JSON on stdout.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report with plots to this file.")
+    ] = None,
+    fail_under: Annotated[
+        str | None,
+        typer.Option(help='Exit with 1 below these, e.g. "recall@10=0.8, forbidden@10<=0".'),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+) -> None:
+    """Measure recall quality and speed on a file of units and queries."""
+    from recollect.errors import RecollectError
+
+    try:
+        from recollect.eval.gate import judge, parse_rules
+
+        rules = parse_rules(fail_under) if fail_under else ()
+        dataset = _dataset(file, form, split, bank)
+        report = _measure(dataset, db, _cut_offs(k), budget, max_tokens, ablate, seed)
+        verdicts = judge(rules, report.overall, report.by_category)
+    except RecollectError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from error
+    _publish(report, verdicts, as_json, html)
+    if not all(verdict.passed for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+def _dataset(file: Path, form: str, split: str | None, banks: list[str] | None) -> Dataset:
+    from dataclasses import replace
+
+    from recollect.eval.data import only_banks
+    from recollect.eval.load import load
+    from recollect.eval.splits import Split, select
+    from recollect.eval.trouble import DatasetError
+
+    dataset = load(file, form)
+    if split is not None:
+        if split not in tuple(Split):
+            raise DatasetError(f"unknown split {split!r}", hint="one of " + ", ".join(Split))
+        dataset = select(dataset, Split(split))
+    if not any(True for _ in dataset.queries):
+        raise DatasetError(
+            f"{file.name} holds no query to ask", hint="docs/eval.md shows the format"
+        )
+    if banks and not any(True for _ in dataset.units):
+        if len(banks) != 1 or len(dataset.banks) != 1:
+            raise DatasetError("queries without units need exactly one --bank")
+        return replace(dataset, banks=(replace(dataset.banks[0], id=banks[0]),))
+    return only_banks(dataset, banks) if banks else dataset
+
+
+def _measure(
+    dataset: Dataset,
+    db: str | None,
+    ks: tuple[int, ...],
+    budget: str,
+    max_tokens: int,
+    ablated: bool,
+    seed: int,
+) -> Report:
+    import tempfile
+    from dataclasses import replace
+
+    import recollect
+    from recollect.eval.report import ablate, evaluate
+    from recollect.eval.systems import RecallOptions, Recollect
+
+    owned = any(True for _ in dataset.units)
+    with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder:
+        # units of the file never touch the user's own store
+        where: Any = str(Path(folder) / "eval.db") if owned else db
+        with recollect.open(where) if where else recollect.open() as memory:
+            system = Recollect(memory, RecallOptions(budget, max_tokens))
+            report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
+            if ablated:
+                parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
+                report = replace(report, ablations=parts)
+    return report
+
+
+def _cut_offs(text: str) -> tuple[int, ...]:
+    from recollect.eval.trouble import DatasetError
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdigit() and int(part) > 0 for part in parts):
+        raise DatasetError(f"{text!r} is not a list of cut-offs", hint="e.g. --k 5,10,20")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _publish(
+    report: Report, verdicts: tuple[Verdict, ...], as_json: bool, html: Path | None
+) -> None:
+    if html is not None:
+        from recollect.eval.html import render
+
+        html.write_text(render(report, verdicts), encoding="utf-8")
+        typer.echo(f"wrote {html}", err=True)
+    if as_json:
+        import orjson
+
+        whole = report.as_dict() | {"gate": [_verdict(verdict) for verdict in verdicts]}
+        typer.echo(orjson.dumps(whole, option=orjson.OPT_INDENT_2).decode())
+    else:
+        _print(report)
+    for verdict in verdicts:
+        word = "passed" if verdict.passed else "FAILED"
+        typer.echo(f"{word}: {verdict.rule} (is {verdict.value:.3f})", err=True)
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"rule": str(verdict.rule), "value": verdict.value, "passed": verdict.passed}
+
+
+def _print(report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"[bold]{report.dataset}[/]: {report.queries:,} queries, {report.units:,} units")
+    table = Table(box=None, header_style="bold")
+    table.add_column("measure")
+    columns: dict[str, Any] = {"all": report.overall}
+    if len(report.by_category) > 1:
+        columns |= report.by_category
+    for name in columns:
+        table.add_column(name, justify="right")
+    for measure in dict.fromkeys(m for figures in columns.values() for m in figures):
+        table.add_row(measure, *(_cell(figures.get(measure)) for figures in columns.values()))
+    console.print(table)
+    for part, figures in report.ablations.items():
+        shown = ", ".join(
+            f"{m} {figures[m].value:.3f}" for m in ("recall@10", "ndcg@10") if m in figures
+        )
+        console.print(f"{part}: {shown}")
+    for name, found in report.latency.items():
+        console.print(f"{name}: p50 {found.get('p50', 0):.2f} ms, p95 {found.get('p95', 0):.2f} ms")
+
+
+def _cell(figure: Figure | None) -> str:
+    if figure is None or not figure.queries:
+        return "–"
+    return f"{figure.value:.3f} ±{(figure.high - figure.low) / 2:.3f}"
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        sys.stderr.write(f"\r\x1b[K{what} {done:,}/{total:,}{end}")
+        sys.stderr.flush()

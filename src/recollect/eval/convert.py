@@ -1,0 +1,318 @@
+"""Public data sets in their own formats, read into the one data model.
+
+LoCoMo and LongMemEval are read as their authors publish them; users download those files
+themselves. The other readers are for the development data beside this repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from recollect.eval.data import Bank, Dataset, Query, Unit, check, json_lines, read_json
+from recollect.eval.splits import Split, scifact
+from recollect.eval.times import read_time
+from recollect.eval.trouble import DatasetError
+
+Json = Mapping[str, Any]
+
+
+# --- LoCoMo ------------------------------------------------------------------------------
+
+_LOCOMO_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
+_DIALOG_ID = re.compile(r"D:?(\d+):(\d+)")
+_SESSION = re.compile(r"^session_(\d+)$")
+
+
+def locomo(samples: Sequence[Json]) -> Dataset:
+    """LoCoMo: ten long conversations; evidence are dialogue ids such as "D3:11"."""
+    banks = tuple(_locomo_bank(sample) for sample in samples)
+    check(banks)
+    return Dataset("locomo", banks)
+
+
+def _locomo_bank(sample: Json) -> Bank:
+    units = tuple(_locomo_units(sample["conversation"]))
+    known = {unit.id for unit in units}
+    asked = _last_time(units)
+    name = str(sample.get("sample_id", "locomo"))
+    queries = (_locomo_query(qa, f"{name}-{i}", known, asked) for i, qa in enumerate(sample["qa"]))
+    return Bank(name, units, tuple(queries))
+
+
+def _locomo_units(conversation: Json) -> Iterable[Unit]:
+    sessions = sorted((int(m[1]), key) for key in conversation if (m := _SESSION.match(key)))
+    for number, key in sessions:
+        time = read_time(conversation.get(f"session_{number}_date_time"))
+        for turn in conversation[key]:
+            caption = turn.get("blip_caption")
+            shared = f" (shares a picture of {caption})" if caption else ""
+            yield Unit(
+                id=_dialog_ids(turn["dia_id"])[0],
+                text=str(turn.get("text", "")) + shared,
+                speaker=str(turn["speaker"]),
+                time=time,
+                session=f"session {number}",
+            )
+
+
+def _locomo_query(qa: Json, id: str, known: set[str], asked: datetime | None) -> Query:
+    category = _LOCOMO_CATEGORIES.get(int(qa["category"]), str(qa["category"]))
+    # a few evidence strings name several turns, or a turn that does not exist
+    gold = tuple(
+        dict.fromkeys(g for e in qa.get("evidence", ()) for g in _dialog_ids(e) if g in known)
+    )
+    answerable = False if category == "adversarial" else (True if gold else None)
+    return Query(
+        id, str(qa["question"]), gold, category=category, time=asked, answerable=answerable
+    )
+
+
+def _dialog_ids(text: str) -> list[str]:
+    return [f"D{int(session)}:{int(turn)}" for session, turn in _DIALOG_ID.findall(str(text))]
+
+
+# --- LongMemEval -------------------------------------------------------------------------
+
+
+def longmemeval(questions: Sequence[Json]) -> Dataset:
+    """LongMemEval (_s, _m or oracle): every question has a haystack, so a bank, of its own."""
+    banks = tuple(map(_longmemeval_bank, questions))
+    check(banks)
+    return Dataset("longmemeval", banks)
+
+
+def _longmemeval_bank(question: Json) -> Bank:
+    units: list[Unit] = []
+    gold: list[str] = []
+    sessions = zip(
+        question["haystack_session_ids"],
+        question["haystack_dates"],
+        question["haystack_sessions"],
+        strict=True,
+    )
+    for position, (session, date, turns) in enumerate(sessions):
+        for number, turn in enumerate(turns):
+            id = f"{position}:{session}:{number}"
+            if turn.get("has_answer"):
+                gold.append(id)
+            units.append(_role_unit(id, turn, read_time(date), session=str(session)))
+    id = str(question["question_id"])
+    unanswerable = id.endswith("_abs")
+    query = Query(
+        id=id,
+        text=str(question["question"]),
+        gold=() if unanswerable else tuple(gold),
+        category="abstention" if unanswerable else str(question["question_type"]),
+        time=read_time(question.get("question_date")),
+        answerable=not unanswerable,
+    )
+    return Bank(id, tuple(units), (query,))
+
+
+def longmemeval_sample(samples: Sequence[Json]) -> Dataset:
+    """The trimmed LongMemEval samples: no turn is marked, so only abstention can be judged."""
+    banks = tuple(map(_longmemeval_sample_bank, samples))
+    check(banks)
+    return Dataset("longmemeval_sample", banks)
+
+
+def _longmemeval_sample_bank(sample: Json) -> Bank:
+    turns = sample["conversation"]
+    units = tuple(
+        _role_unit(str(i), t, read_time(t.get("date")), session=str(t.get("date")))
+        for i, t in enumerate(turns)
+    )
+    queries = tuple(
+        Query(
+            id=f"{sample['id']}-{q['id']}",
+            text=str(q["question"]),
+            category=str(sample["question_type"]),
+            time=_last_time(units),
+            answerable=not q.get("is_abstention", False),
+        )
+        for q in sample["questions"]
+    )
+    return Bank(str(sample["id"]), units, queries)
+
+
+def _role_unit(id: str, turn: Json, time: datetime | None, *, session: str) -> Unit:
+    return Unit(id, str(turn["content"]), speaker=str(turn["role"]), time=time, session=session)
+
+
+# --- conversations in the shared form (RealMem, LifeBench, FriendsQA) ---------------------
+
+
+def conversations(groups: Sequence[Json], name: str) -> Dataset:
+    """`[{id, units: [{id, session, when, speaker, text}], questions: [{…, evidence}]}]`."""
+    banks = tuple(_conversation_bank(group, mask=name == "realmem") for group in groups)
+    check(banks)
+    return Dataset(name, banks)
+
+
+def _conversation_bank(group: Json, *, mask: bool) -> Bank:
+    units = tuple(
+        Unit(
+            id=str(unit["id"]),
+            text=str(unit["text"]),
+            speaker=None if unit["speaker"] == "#NOTE#" else str(unit["speaker"]),
+            time=read_time(unit["when"]),
+            session=f"{group['id']}/{unit['session']}",
+        )
+        for unit in group["units"]
+    )
+    return Bank(
+        str(group["id"]),
+        units,
+        tuple(_conversation_query(q, mask=mask) for q in group["questions"]),
+    )
+
+
+def _conversation_query(question: Json, *, mask: bool) -> Query:
+    asked = read_time(question.get("when") or question.get("ask_time"), end=True)
+    gold = tuple(dict.fromkeys(map(str, question["evidence"])))
+    category = str(question["category"])
+    return Query(
+        id=str(question["id"]),
+        text=str(question["question"]),
+        gold=gold,
+        category=category,
+        time=asked,
+        # RealMem's memories dated after the query were not known when it was asked
+        as_of=asked if mask else None,
+        answerable=False if category == "Unanswerable" else (True if gold else None),
+    )
+
+
+# --- corpora with queries (multi-hop and retrieval collections) ---------------------------
+
+
+def corpus(folder: Path, name: str | None = None) -> Dataset:
+    """A folder with `corpus*.jsonl[.gz]` and `queries*.jsonl[.gz]`."""
+    name = name or folder.name.split("_")[0]
+    units = tuple(
+        _passage(record) for path in _parts(folder, "corpus") for record in json_lines(path)
+    )
+    if name == "timeqa":
+        return _timeqa(units, [q for path in _parts(folder, "queries") for q in json_lines(path)])
+    if name == "scifact":
+        return _scifact(units, folder)
+    queries = tuple(
+        _corpus_query(q) for path in _parts(folder, "queries") for q in json_lines(path)
+    )
+    banks = (Bank(name, units, queries),)
+    check(banks)
+    return Dataset(name, banks)
+
+
+def _passage(record: Json) -> Unit:
+    title = str(record.get("title") or "")
+    text = str(record["text"])
+    # SciFact's abstracts arrive as a printed list of sentences
+    if text.startswith(("['", '["')):
+        text = re.sub(r"""['"]\s*\n\s*['"]""", " ", text[2:-2])
+    return Unit(str(record["id"]), text or title, fields={"title": title} if title else {})
+
+
+def _corpus_query(record: Json, category: str | None = None) -> Query:
+    gold = tuple(dict.fromkeys(map(str, record["gold"])))
+    return Query(
+        id=str(record["id"]),
+        text=str(record["question"]),
+        gold=gold,
+        category=category or str(record.get("type") or _hops(str(record["id"]))),
+        answerable=True if gold else None,
+    )
+
+
+def _hops(query_id: str) -> str:
+    """MuSiQue writes the number of hops into the id: 2hop__…, 4hop1__…"""
+    hop = re.match(r"^(\d)hop", query_id)
+    return f"{hop[1]}-hop" if hop else "all"
+
+
+def _timeqa(units: Sequence[Unit], records: Sequence[Json]) -> Dataset:
+    """One bank an article; the splits go by article and the benchmark pools what it keeps."""
+    articles: dict[str, list[Unit]] = {}
+    for unit in units:
+        articles.setdefault(unit.id.rsplit("#", 1)[0], []).append(unit)
+    asked: dict[str, list[Query]] = {}
+    for record in records:
+        asked.setdefault(str(record["doc"]), []).append(_corpus_query(record, "time"))
+    banks = tuple(Bank(doc, tuple(us), tuple(asked.get(doc, ()))) for doc, us in articles.items())
+    check(banks)
+    return Dataset("timeqa", banks)
+
+
+def _scifact(units: tuple[Unit, ...], folder: Path) -> Dataset:
+    asked: dict[Split, list[Query]] = {split: [] for split in Split}
+    for path in _parts(folder, "queries"):
+        part = path.name.split(".")[0].removeprefix("queries_")
+        for record in json_lines(path):
+            # the usual SciFact figure takes every cited abstract as relevant
+            cited = {**record, "gold": record.get("cited") or record["gold"]}
+            asked[scifact(part, str(record["id"]))].append(_corpus_query(cited, "claim"))
+    banks = tuple(Bank(split.value, units, tuple(queries)) for split, queries in asked.items())
+    check(banks)
+    return Dataset("scifact", banks)
+
+
+def _parts(folder: Path, kind: str) -> list[Path]:
+    found = sorted((*folder.glob(f"{kind}*.jsonl"), *folder.glob(f"{kind}*.jsonl.gz")))
+    if not found:
+        raise DatasetError(f"{folder.name} holds no {kind}*.jsonl", hint="a corpus folder has both")
+    return found
+
+
+# --- together -----------------------------------------------------------------------------
+
+
+def pool(dataset: Dataset, name: str) -> Dataset:
+    """All banks as one: dialogues or articles of twenty units each would be no search at all."""
+    units: list[Unit] = []
+    queries: list[Query] = []
+    for bank in dataset.banks:
+        prefix = f"{bank.id}/"
+        units += (replace(u, id=prefix + u.id, session=u.session or bank.id) for u in bank.units)
+        queries += (
+            replace(
+                q,
+                gold=tuple(prefix + g for g in q.gold),
+                forbidden=tuple(prefix + g for g in q.forbidden),
+            )
+            for q in bank.queries
+        )
+    return replace(dataset, banks=(Bank(name, tuple(units), tuple(queries)),))
+
+
+def _last_time(units: Sequence[Unit]) -> datetime | None:
+    """Conversations are asked about when they are over: "last week" counts from there."""
+    return max((unit.time for unit in units if unit.time), default=None)
+
+
+def sniff(path: Path) -> Dataset:
+    """Read a JSON file by its shape."""
+    content = read_json(path)
+    if isinstance(content, dict) and "data" in content:
+        return longmemeval_sample(content["data"])  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(content, list) or not content:
+        raise DatasetError(f"{path.name} has no shape that is known here", hint="see docs/eval.md")
+    first: Any = content[0]  # pyright: ignore[reportUnknownVariableType]
+    records: list[Any] = content  # pyright: ignore[reportUnknownVariableType]
+    if "qa" in first and "conversation" in first:
+        return locomo(records)
+    if "haystack_sessions" in first:
+        return longmemeval(records)
+    if "units" in first and "questions" in first:
+        return conversations(records, path.name.split(".")[0].split("_")[0])
+    raise DatasetError(f"{path.name} has no shape that is known here", hint="see docs/eval.md")

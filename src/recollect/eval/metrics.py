@@ -1,0 +1,156 @@
+"""From rankings to figures: retrieval measures through ir-measures, and what it has no word for.
+
+A figure is the mean over queries with a 95 % interval from a seeded bootstrap over queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recollect.eval.data import Query
+
+TOKEN_LIMITS = (2048, 4096)
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What a system returned for one query, best first, as ids in the gold's own terms."""
+
+    ids: tuple[str, ...]
+    tokens: tuple[int, ...]
+    nothing_known: bool = False
+    wall_ms: float = 0.0
+    cpu_ms: float = 0.0
+    stages: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A query, the gold it is held to, and the ranking it got."""
+
+    query: Query
+    gold: frozenset[str]
+    forbidden: frozenset[str]
+    ranked: Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    value: float
+    low: float
+    high: float
+    queries: int
+
+
+def measure_names(ks: Sequence[int]) -> tuple[str, ...]:
+    """Every per-query measure, in the order reports show them."""
+    counted = (f"{kind}@{k}" for kind in ("recall", "all-evidence", "hit") for k in ks)
+    within = (f"recall@{limit}tokens" for limit in TOKEN_LIMITS)
+    return (*counted, "mrr", "ndcg@10", *within)
+
+
+def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:
+    """One row of measures a query; a query without gold has no row values."""
+    rows = _through_ir_measures(judged, ks)
+    for row, one in zip(rows, judged, strict=True):
+        if not one.gold:
+            continue
+        row |= {f"all-evidence@{k}": float(row[f"recall@{k}"] > 1 - 1e-9) for k in ks}
+        row |= {f"recall@{n}tokens": recall_within(one.ranked, one.gold, n) for n in TOKEN_LIMITS}
+    return rows
+
+
+def _through_ir_measures(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:
+    import ir_measures
+    from ir_measures import RR, R, Success, nDCG
+
+    names: dict[Any, str] = {RR: "mrr", nDCG @ 10: "ndcg@10"}
+    names |= {R @ k: f"recall@{k}" for k in ks} | {Success @ k: f"hit@{k}" for k in ks}
+    # positions stand in for ids, so that two banks may use the same id for a query
+    qrels = {str(i): dict.fromkeys(one.gold, 1) for i, one in enumerate(judged) if one.gold}
+    run = {
+        str(i): {id: 1.0 / rank for rank, id in enumerate(one.ranked.ids, start=1)}
+        for i, one in enumerate(judged)
+        if one.gold
+    }
+    rows: list[dict[str, float]] = [
+        dict.fromkeys(names.values(), 0.0) if one.gold else {} for one in judged
+    ]
+    for found in ir_measures.iter_calc(list(names), qrels, run) if qrels else ():
+        rows[int(found.query_id)][names[found.measure]] = float(found.value)
+    return rows
+
+
+def recall_within(ranked: Ranked, gold: frozenset[str], limit: int) -> float:
+    """Share of the gold in the best results that fit; one that does not fit is skipped."""
+    used, found = 0, 0
+    for id, tokens in zip(ranked.ids, ranked.tokens, strict=True):
+        if used + tokens <= limit:
+            used += tokens
+            found += id in gold
+    return found / len(gold)
+
+
+def abstention(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
+    """How far "nothing known" can be believed: precision, and recall of the unanswerable."""
+    known = [one for one in judged if one.query.answerable is not None]
+    said = [float(one.query.answerable is False) for one in known if one.ranked.nothing_known]
+    due = [float(one.ranked.nothing_known) for one in known if one.query.answerable is False]
+    found = {"abstention_precision": said, "abstention_recall": due if said or due else []}
+    return {name: figure(values, seed=seed) for name, values in found.items() if values}
+
+
+def violations(judged: Iterable[Judged], *, seed: int, depth: int = 10) -> dict[str, Figure]:
+    """Share of the queries with forbidden ids whose best results hold one of them."""
+    broken = [
+        float(bool(one.forbidden & set(one.ranked.ids[:depth])))
+        for one in judged
+        if one.query.forbidden
+    ]
+    return {f"forbidden@{depth}": figure(broken, seed=seed)} if broken else {}
+
+
+def summarise(
+    judged: Sequence[Judged], ks: Sequence[int], *, seed: int = 0
+) -> tuple[dict[str, Figure], dict[str, dict[str, Figure]]]:
+    """Figures over all answerable queries, and over each category."""
+    rows = score_queries(judged, ks)
+    names = measure_names(ks)
+
+    def over(keep: Callable[[Query], bool], headline: bool) -> dict[str, Figure]:
+        chosen = [i for i, one in enumerate(judged) if keep(one.query)]
+        # a trick question may name the turn it twists; finding that is no success overall
+        scored = [
+            rows[i]
+            for i in chosen
+            if rows[i] and not (headline and judged[i].query.answerable is False)
+        ]
+        figures = {n: figure([row[n] for row in scored], seed=seed) for n in names if scored}
+        those = [judged[i] for i in chosen]
+        return figures | abstention(those, seed=seed) | violations(those, seed=seed)
+
+    categories = dict.fromkeys(one.query.category for one in judged)
+    by_category = {
+        c: over(lambda query, c=c: query.category == c, False) for c in sorted(categories)
+    }
+    return over(lambda _: True, True), by_category
+
+
+def figure(values: Sequence[float], *, seed: int) -> Figure:
+    """The mean, with its percentile interval over resampled queries."""
+    array = np.asarray(values, dtype=np.float64)
+    if len(array) == 0:
+        return Figure(float("nan"), float("nan"), float("nan"), 0)
+    draws = np.random.default_rng(seed).integers(0, len(array), (RESAMPLES, len(array)))
+    low, high = np.percentile(array[draws].mean(axis=1), (2.5, 97.5))
+    return Figure(float(array.mean()), float(low), float(high), len(array))
+
+
+def percentiles(values: Sequence[float]) -> Mapping[str, float]:
+    array = np.asarray(values, dtype=np.float64)
+    return {f"p{q}": float(np.percentile(array, q)) for q in (50, 95)} if len(array) else {}

@@ -1,0 +1,153 @@
+"""One evaluation: run a data set through a system and keep everything that was seen."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from recollect.eval.data import Bank, Dataset
+from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, summarise
+from recollect.eval.systems import Recollect, System, ablations
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A query whose evidence was not all found in the best ten; what to look at first."""
+
+    query: str
+    category: str
+    found: float
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    dataset: str
+    system: str
+    ks: tuple[int, ...]
+    seed: int
+    units: int
+    queries: int
+    overall: Mapping[str, Figure]
+    by_category: Mapping[str, Mapping[str, Figure]]
+    latency: Mapping[str, Mapping[str, float]]
+    """Milliseconds p50 and p95: wall, cpu, and wall of each stage."""
+    merged: int = 0
+    note: str = ""
+    misses: tuple[Miss, ...] = ()
+    ablations: Mapping[str, Mapping[str, Figure]] = field(
+        default_factory=dict[str, Mapping[str, Figure]]
+    )
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def evaluate(
+    dataset: Dataset,
+    system: System,
+    *,
+    ks: Sequence[int] = (5, 10, 20),
+    seed: int = 0,
+    index: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Index every bank (unless it exists), ask every query, and summarise."""
+    judged: list[Judged] = []
+    for bank in dataset.banks:
+        if index and bank.units:
+            _tell(progress, f"retain {bank.id}", 0, len(bank.units))
+            system.index(bank)
+        judged += ask(bank, system, progress)
+    return summary(dataset, system, judged, ks=tuple(ks), seed=seed)
+
+
+def ask(bank: Bank, system: System, progress: Progress | None = None) -> Iterable[Judged]:
+    for number, query in enumerate(bank.queries, start=1):
+        ranked = system.search(bank, query)
+        gold = frozenset(system.gold_key(bank, id) for id in query.gold)
+        forbidden = frozenset(system.gold_key(bank, id) for id in query.forbidden) - gold
+        _tell(progress, f"recall {bank.id}", number, len(bank.queries))
+        yield Judged(query, gold, forbidden, ranked)
+
+
+def summary(
+    dataset: Dataset, system: System, judged: Sequence[Judged], *, ks: tuple[int, ...], seed: int
+) -> Report:
+    overall, by_category = summarise(judged, ks, seed=seed)
+    return Report(
+        dataset=dataset.name,
+        system=system.name,
+        ks=ks,
+        seed=seed,
+        units=sum(len(bank.units) for bank in dataset.banks),
+        queries=len(judged),
+        overall=overall,
+        by_category=by_category,
+        latency=_latency(judged),
+        merged=getattr(system, "merged", 0),
+        note=dataset.note,
+        misses=tuple(_misses(judged)),
+        versions=versions(),
+    )
+
+
+def ablate(
+    dataset: Dataset,
+    system: Recollect,
+    *,
+    ks: Sequence[int],
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, Figure]]:
+    """The same queries with parts alone and left out; the banks are already indexed."""
+    found: dict[str, dict[str, Figure]] = {}
+    for name, without in ablations():
+        twin = system.variant(name, without)
+        judged = [one for bank in dataset.banks for one in ask(bank, twin, progress)]
+        found[name] = summarise(judged, ks, seed=seed)[0]
+    return found
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    names = ("recollect", "numpy", "onnxruntime", "ir-measures")
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _latency(judged: Sequence[Judged]) -> dict[str, Mapping[str, float]]:
+    columns: dict[str, list[float]] = {"wall": [], "cpu": []}
+    for one in judged:
+        columns["wall"].append(one.ranked.wall_ms)
+        columns["cpu"].append(one.ranked.cpu_ms)
+        for stage, ms in one.ranked.stages:
+            columns.setdefault(f"stage {stage}", []).append(ms)
+    return {name: percentiles(values) for name, values in columns.items()}
+
+
+def _misses(judged: Sequence[Judged], limit: int = 50) -> Iterable[Miss]:
+    rows = score_queries(judged, (10,))
+    order = sorted((row["recall@10"], i) for i, row in enumerate(rows) if row)
+    for found, i in order[:limit]:
+        if found >= 1:
+            return
+        one = judged[i]
+        top = set(one.ranked.ids[:10])
+        yield Miss(one.query.text, one.query.category, found, tuple(sorted(one.gold - top)))
+
+
+def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(what, done, total)

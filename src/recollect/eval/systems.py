@@ -1,0 +1,140 @@
+"""What is measured: recollect, or anything that can index units and rank them for a query."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+from recollect.eval.data import Bank, Query, Unit
+from recollect.eval.metrics import Ranked
+from recollect.eval.trouble import DatasetError
+from recollect.language.tokens import count_tokens
+
+BATCH = 100
+
+
+class System(Protocol):
+    """A memory under test. Ids that come back are the ids `gold_key` speaks of."""
+
+    name: str
+
+    def index(self, bank: Bank) -> None:
+        """Take in the bank's units, durable and searchable when it returns."""
+        ...
+
+    def search(self, bank: Bank, query: Query) -> Ranked:
+        """The best results first."""
+        ...
+
+    def gold_key(self, bank: Bank, unit_id: str) -> str:
+        """The id under which a unit comes back (two units may have become one memory)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecallOptions:
+    budget: str = "mid"
+    max_tokens: int = 8192
+    without: tuple[str, ...] = ()
+
+
+class Recollect:
+    """recollect itself, through its public verbs and with its shipped defaults."""
+
+    def __init__(self, memory: Any, options: RecallOptions | None = None, name: str = "recollect"):
+        self.name = name
+        self._memory = memory
+        self._options = options or RecallOptions()
+        self._keys: dict[tuple[str, str], str] = {}  # (bank, memory id) → unit id
+        self._gold: dict[tuple[str, str], str] = {}  # (bank, unit id) → unit id it is known by
+
+    def variant(self, name: str, without: tuple[str, ...]) -> Recollect:
+        """The same banks, asked with parts of the pipeline switched off."""
+        options = RecallOptions(self._options.budget, self._options.max_tokens, without)
+        twin = Recollect(self._memory, options, name)
+        twin._keys, twin._gold = self._keys, self._gold
+        return twin
+
+    def index(self, bank: Bank) -> None:
+        remaining = iter(bank.units)
+        while batch := list(islice(remaining, BATCH)):
+            outcome = self._memory.retain(bank.id, [item(unit) for unit in batch])
+            for unit, made in zip(batch, outcome.items, strict=True):
+                self._remember(bank.id, unit.id, made.memory_ids)
+
+    def _remember(self, bank: str, unit: str, memory_ids: Sequence[str]) -> None:
+        if not memory_ids:
+            raise DatasetError(f"retain made no memory of unit {unit!r} in bank {bank!r}")
+        known = [self._keys.setdefault((bank, id), unit) for id in memory_ids]
+        self._gold[bank, unit] = unit if unit in known else known[0]
+
+    @property
+    def merged(self) -> int:
+        """Units that were recognised as already known."""
+        return sum(unit != key for (_, unit), key in self._gold.items())
+
+    def gold_key(self, bank: Bank, unit_id: str) -> str:
+        return self._gold.get((bank.id, unit_id), unit_id)
+
+    def search(self, bank: Bank, query: Query) -> Ranked:
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = self._memory.recall(bank.id, query.text, **self._arguments(query))
+        spent = (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3
+        best: dict[str, int] = {}
+        for hit in result.results:
+            key = self._keys.get((bank.id, hit.id), hit.id)
+            best.setdefault(key, hit.memory.tokens or count_tokens(hit.text))
+        return Ranked(
+            ids=tuple(best),
+            tokens=tuple(best.values()),
+            nothing_known=bool(result.nothing_known),
+            wall_ms=spent[0],
+            cpu_ms=spent[1],
+            stages=tuple((name, float(ms)) for name, ms in result.timings.items()),
+        )
+
+    def _arguments(self, query: Query) -> Mapping[str, Any]:
+        given: dict[str, Any] = {
+            "budget": self._options.budget,
+            "max_tokens": self._options.max_tokens,
+        }
+        if query.time:
+            given["query_timestamp"] = query.time
+        if query.as_of:
+            given["as_of"] = query.as_of
+        if query.tags:
+            given |= {"tags": list(query.tags), "tags_match": query.tags_match}
+        if self._options.without:
+            given["without"] = self._options.without
+        return given
+
+
+def item(unit: Unit) -> dict[str, Any]:
+    """A unit as retain takes a ready-made fact."""
+    optional = {
+        "context": unit.context,
+        "speaker": unit.speaker,
+        "timestamp": unit.time,
+        "document_id": unit.session,
+        "tags": list(unit.tags),
+    }
+    given = {key: value for key, value in optional.items() if value}
+    return {"text": unit.text, **given, "metadata": {"unit": unit.id}, **unit.fields}
+
+
+ARMS = ("semantic", "keyword", "graph", "temporal")
+LATER = ("rerank", "boost")
+
+
+def ablations() -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Each arm alone, fusion alone, fusion with one later stage, and each part left out."""
+    for arm in ARMS:
+        yield f"only {arm}", tuple(a for a in ARMS if a != arm) + LATER
+    yield "only fusion", LATER
+    yield "fusion + rerank", ("boost",)
+    yield "fusion + boost", ("rerank",)
+    for arm in ARMS:
+        yield f"without {arm}", (arm,)
