@@ -1,0 +1,81 @@
+"""What a model is to the rest of recollect: three small protocols and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The vectors of some texts, in the order of the texts.
+
+    `tokens` holds per text a (t, token_dimensions) matrix of int8 rows: unit vectors scaled by
+    127. Rows of queries may be shorter than that, because the model may weigh query tokens;
+    `recollect.models.late.maxsim` reads both.
+    """
+
+    vectors: NDArray[np.float32]
+    tokens: tuple[NDArray[np.int8], ...] | None = None
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product says how near two texts are."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def token_dimensions(self) -> int:
+        """0 when the model makes no token vectors."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded: ...
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Reads query and passage together; a higher logit is a better match."""
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """One self-contained statement that an extractor read out of a text."""
+
+    text: str
+    kind: str = "world"
+    entities: tuple[str, ...] = ()
+    occurred_start: datetime | None = None
+    occurred_end: datetime | None = None
+
+
+class Extractor(Protocol):
+    """Reads facts out of a text; without one, retain works by rule."""
+
+    @property
+    def name(self) -> str: ...
+
+    def extract(
+        self,
+        text: str,
+        *,
+        context: str | None = None,
+        speaker: str | None = None,
+        said_at: datetime | None = None,
+    ) -> list[ExtractedFact]: ...

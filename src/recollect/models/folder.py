@@ -1,0 +1,130 @@
+"""What a model folder holds: the graph, the tokenizer, and how to read them.
+
+Folders we ship carry a `recollect.json` that pins the hash of every file. Any other
+sentence-transformers or cross-encoder export is read by the files such exports have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from recollect.errors import ModelError
+
+Pooling = Literal["mean", "cls", "none"]
+_GRAPHS = (
+    "model.onnx",
+    "onnx/model.onnx",
+    "model_quantized.onnx",
+    "onnx/model_quantized.onnx",
+    "onnx/model_int8.onnx",
+)
+_DEFAULT_LENGTH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """Where a model lies and what its graph expects and gives."""
+
+    name: str
+    graph: Path
+    tokenizer: Path
+    max_length: int
+    pooling: Pooling = "none"
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    skip_tokens: frozenset[int] = field(default_factory=frozenset[int])
+
+
+def read_folder(path: Path) -> ModelFolder:
+    """The model at a folder or ONNX file; its pinned hashes, if any, are checked."""
+    root = path.parent if path.suffix == ".onnx" else path
+    manifest = root / "recollect.json"
+    if manifest.is_file():
+        return _shipped(root, _json(manifest))
+    return _foreign(root, path if path.suffix == ".onnx" else None)
+
+
+def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
+    for name, digest in cast("dict[str, str]", manifest["files"]).items():
+        file = root / name
+        if not file.is_file():
+            raise ModelError(
+                f"the model {manifest['name']} lacks its file {name}",
+                hint="reinstall recollect; the models are part of the package",
+            )
+        found = hashlib.sha256(file.read_bytes()).hexdigest()
+        if found != digest:
+            raise ModelError(
+                f"{file} is not the file recollect was released with (sha256 {found[:12]}…)",
+                hint="reinstall recollect, or pass the folder of another model",
+            )
+    return ModelFolder(
+        name=str(manifest["name"]),
+        graph=root / "model.onnx",
+        tokenizer=root / "tokenizer.json",
+        max_length=int(manifest["max_length"]),
+        skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
+    )
+
+
+def _foreign(root: Path, graph: Path | None) -> ModelFolder:
+    found = graph or next((root / name for name in _GRAPHS if (root / name).is_file()), None)
+    if found is None or not found.is_file():
+        raise ModelError(
+            f"no ONNX model at {root}",
+            hint="export one, for example with `optimum-cli export onnx`, so that the folder "
+            "holds model.onnx and tokenizer.json",
+        )
+    home = next((d for d in (found.parent, root, root.parent) if _tokenizer(d).is_file()), None)
+    if home is None:
+        raise ModelError(
+            f"no tokenizer.json beside {found}",
+            hint="copy the tokenizer.json of the model into the folder",
+        )
+    prompts = cast(
+        "dict[str, str]",
+        _optional(home / "config_sentence_transformers.json").get("prompts") or {},
+    )
+    return ModelFolder(
+        name=home.name,
+        graph=found,
+        tokenizer=_tokenizer(home),
+        max_length=_max_length(home),
+        pooling="cls" if _pools_first(home) else "mean",
+        query_prefix=prompts.get("query", ""),
+        passage_prefix=prompts.get("document", prompts.get("passage", "")),
+    )
+
+
+def _tokenizer(root: Path) -> Path:
+    return root / "tokenizer.json"
+
+
+def _pools_first(home: Path) -> bool:
+    return bool(_optional(home / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False))
+
+
+def _max_length(home: Path) -> int:
+    stated = _optional(home / "sentence_bert_config.json").get("max_seq_length")
+    positions = _optional(home / "config.json").get("max_position_embeddings")
+    limits = [int(n) for n in (stated, positions) if n]
+    return min([*limits, _DEFAULT_LENGTH])
+
+
+def _optional(path: Path) -> Mapping[str, Any]:
+    return _json(path) if path.is_file() else {}
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    try:
+        value: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {path}: {error}") from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} is not a JSON object")
+    return cast("Mapping[str, Any]", value)

@@ -1,0 +1,31 @@
+"""Late interaction: every query token finds its best match among a passage's tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FULL = float(127 * 127)
+
+
+def maxsim(query: NDArray[np.int8], passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:
+    """Mean over the query's tokens of the best dot product within each passage.
+
+    A passage without tokens scores 0. The mean, rather than the sum, keeps scores of short
+    and long queries on one scale; within one query the order is the same.
+    """
+    scores = np.zeros(len(passages), dtype=np.float32)
+    kept = [i for i, tokens in enumerate(passages) if len(tokens)]
+    if not kept or not len(query):
+        return scores
+    lengths = np.fromiter((len(passages[i]) for i in kept), dtype=np.intp, count=len(kept))
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+    # One float32 product over all passages: BLAS has no int8, and the copy costs less than
+    # 300 small products.
+    stacked = np.concatenate([passages[i] for i in kept]).astype(np.float32)
+    similarity = stacked @ query.astype(np.float32).T
+    best = np.maximum.reduceat(similarity, starts, axis=0)
+    scores[kept] = best.mean(axis=1) / np.float32(_FULL)
+    return scores

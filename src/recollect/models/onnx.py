@@ -1,0 +1,235 @@
+"""Models that run in this process, with onnxruntime and tokenizers only.
+
+Tuned for short texts on few cores: one thread a session and no spinning (spinning threads
+cost a busy machine many times the work itself), texts sorted by length into small batches,
+so that little is spent on padding. A session is made once per process and path, and may be
+used from many threads at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import ModelError
+from recollect.models.base import Encoded
+from recollect.models.folder import ModelFolder, read_folder
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+# Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small.
+BATCH = 16
+# Tokenising is linear in the text, encoding is cut at max_length: no English text has
+# tokens of 20 characters on average.
+_CHARACTERS_A_TOKEN = 20
+
+Ids = NDArray[np.int64]
+
+
+class _Graph:
+    """A session and its tokenizer."""
+
+    def __init__(self, folder: ModelFolder, threads: int) -> None:
+        self.folder = folder
+        self._session = _open_session(folder.graph, threads)
+        self._tokenizer = _open_tokenizer(folder)
+        self._feeds = frozenset(str(node.name) for node in self._session.get_inputs())
+        outputs = self._session.get_outputs()
+        self.outputs = tuple(str(node.name) for node in outputs)
+        self.output_shapes = tuple(tuple(node.shape) for node in outputs)
+
+    def tokenise(self, text: str, pair: str | None = None) -> Encoding:
+        most = self.folder.max_length * _CHARACTERS_A_TOKEN
+        return self._tokenizer.encode(text[:most], None if pair is None else pair[:most])
+
+    def batches(self, texts: Sequence[Encoding]) -> Iterator[tuple[list[int], list[Encoding]]]:
+        """Texts of like length together, with their places in the input."""
+        order = sorted(range(len(texts)), key=lambda i: (len(texts[i].ids), i))
+        for start in range(0, len(order), BATCH):
+            places = order[start : start + BATCH]
+            yield places, [texts[i] for i in places]
+
+    def run(self, batch: Sequence[Encoding]) -> tuple[list[NDArray[Any]], Ids]:
+        shape = (len(batch), max(len(text.ids) for text in batch))
+        ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+        for row, text in enumerate(batch):
+            size = len(text.ids)
+            ids[row, :size] = text.ids
+            types[row, :size] = text.type_ids
+            mask[row, :size] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        named = {name: value for name, value in feeds.items() if name in self._feeds}
+        return cast("list[NDArray[Any]]", self._session.run(None, named)), mask
+
+
+def _open_session(path: Path, threads: int) -> Any:
+    import onnxruntime
+
+    ort: Any = onnxruntime  # ships no types
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises a class per cause
+        raise ModelError(
+            f"onnxruntime cannot load {path}: {error}",
+            hint="check that the file is a complete ONNX model for onnxruntime "
+            f"{ort.__version__} or older",
+        ) from error
+
+
+def _open_tokenizer(folder: ModelFolder) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(folder.tokenizer))
+    except Exception as error:  # tokenizers raises no narrower class
+        raise ModelError(f"cannot read the tokenizer {folder.tokenizer}: {error}") from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_length=folder.max_length)
+    return tokenizer
+
+
+class OnnxEmbedder:
+    """Sentence vectors, and token vectors when the graph makes them."""
+
+    def __init__(self, path: Path, *, threads: int = 1) -> None:
+        self._graph = _Graph(read_folder(path), threads)
+        outputs = self._graph.outputs
+        self._sentence = _first_of(outputs, ("sentence", "sentence_embedding"))
+        self._hidden = _first_of(outputs, ("last_hidden_state", "token_embeddings"))
+        self._tokens = _first_of(outputs, ("tokens",))
+        self._weights = _first_of(outputs, ("weights",))
+        if self._sentence is None and self._hidden is None:
+            raise ModelError(
+                f"{path} is no sentence embedder: its outputs are {', '.join(outputs)}",
+                hint="an embedder has an output sentence_embedding or last_hidden_state; "
+                "pass a cross-encoder as reranker",
+            )
+        self._skip = np.array(sorted(self._graph.folder.skip_tokens), dtype=np.int64)
+        self._dimensions = int(self._encode(["size"], "", prune=False).vectors.shape[1])
+
+    @property
+    def name(self) -> str:
+        return self._graph.folder.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._dimensions
+
+    @property
+    def token_dimensions(self) -> int:
+        return 0 if self._tokens is None else int(self._graph.output_shapes[self._tokens][-1])
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        return self._encode(texts, self._graph.folder.query_prefix, prune=False)
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded:
+        return self._encode(texts, self._graph.folder.passage_prefix, prune=True)
+
+    def _encode(self, texts: Sequence[str], prefix: str, *, prune: bool) -> Encoded:
+        encodings = [self._graph.tokenise(prefix + text) for text in texts]
+        vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(texts)
+        tokens: list[NDArray[np.int8]] = [np.empty((0, 0), dtype=np.int8)] * len(texts)
+        for places, batch in self._graph.batches(encodings):
+            outputs, mask = self._graph.run(batch)
+            for place, vector in zip(places, self._pool(outputs, mask), strict=True):
+                vectors[place] = vector
+            if self._tokens is not None:
+                for row, place in enumerate(places):
+                    ids = np.asarray(batch[row].ids, dtype=np.int64)
+                    tokens[place] = self._rows(outputs, row, ids, prune=prune)
+        return Encoded(
+            np.stack(vectors) if vectors else np.empty((0, self._dimensions), dtype=np.float32),
+            tuple(tokens) if self._tokens is not None else None,
+        )
+
+    def _pool(self, outputs: Sequence[NDArray[Any]], mask: Ids) -> NDArray[np.float32]:
+        if self._sentence is not None:
+            pooled = outputs[self._sentence].astype(np.float32, copy=False)
+        else:
+            assert self._hidden is not None
+            hidden = outputs[self._hidden].astype(np.float32, copy=False)
+            if self._graph.folder.pooling == "cls":
+                pooled = hidden[:, 0]
+            else:
+                weights = mask[:, :, None].astype(np.float32)
+                pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9)
+        return (pooled / norms).astype(np.float32, copy=False)
+
+    def _rows(
+        self, outputs: Sequence[NDArray[Any]], row: int, ids: Ids, *, prune: bool
+    ) -> NDArray[np.int8]:
+        assert self._tokens is not None
+        vectors = cast("NDArray[np.int8]", outputs[self._tokens][row, : len(ids)])
+        if prune:
+            kept = ~np.isin(ids, self._skip)
+            # A text of stop words alone keeps its first token, so that it can be found at all.
+            kept[0] |= not kept.any()
+            return vectors[kept]
+        if self._weights is None:
+            return vectors.copy()
+        weights = outputs[self._weights][row, : len(ids), None]
+        return np.round(vectors * weights).astype(np.int8)
+
+
+class OnnxReranker:
+    """A cross-encoder: one logit per pair."""
+
+    def __init__(self, path: Path, *, threads: int = 1) -> None:
+        self._graph = _Graph(read_folder(path), threads)
+        if _first_of(self._graph.outputs, ("logits",)) is None:
+            raise ModelError(
+                f"{path} is no cross-encoder: its outputs are {', '.join(self._graph.outputs)}",
+                hint="a reranker has an output logits; pass an embedder as embedder",
+            )
+        self._logits = self._graph.outputs.index("logits")
+
+    @property
+    def name(self) -> str:
+        return self._graph.folder.name
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        pairs = [self._graph.tokenise(query, passage) for passage in passages]
+        scores = np.zeros(len(passages), dtype=np.float32)
+        for places, batch in self._graph.batches(pairs):
+            outputs, _ = self._graph.run(batch)
+            logits = outputs[self._logits].reshape(len(batch), -1)
+            # Exports with two classes put the relevant one last.
+            scores[places] = logits[:, -1]
+        return scores
+
+
+def _first_of(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+    return next((names.index(name) for name in wanted if name in names), None)
+
+
+Model = TypeVar("Model")
+_loaded: dict[tuple[str, Path, int], Any] = {}
+_lock = threading.Lock()
+
+
+def _cached(kind: str, path: Path, threads: int, make: Callable[[], Model]) -> Model:
+    key = (kind, path.resolve(), threads)
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = make()
+        return cast("Model", _loaded[key])
+
+
+def onnx_embedder(path: Path, *, threads: int = 1) -> OnnxEmbedder:
+    return _cached("embedder", path, threads, lambda: OnnxEmbedder(path, threads=threads))
+
+
+def onnx_reranker(path: Path, *, threads: int = 1) -> OnnxReranker:
+    return _cached("reranker", path, threads, lambda: OnnxReranker(path, threads=threads))

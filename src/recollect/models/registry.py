@@ -1,0 +1,61 @@
+"""From what a user writes in `embedder=` or `reranker=` to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.errors import ModelError
+from recollect.models.base import Embedder, Reranker
+
+WEIGHTS = Path(__file__).parent / "weights"
+DEFAULT_EMBEDDER = "minilm-l6"
+DEFAULT_RERANKER: str | None = None
+_OFF = frozenset({"", "none", "off"})
+
+
+def load_embedder(spec: str | None = None, *, threads: int = 1) -> Embedder:
+    """A shipped name, a folder or ONNX file, a `tei+http://` or an OpenAI-compatible URL."""
+    name = spec or DEFAULT_EMBEDDER
+    if _is_url(name):
+        from recollect.models.remote import remote_embedder
+
+        return remote_embedder(name)
+    from recollect.models.onnx import onnx_embedder
+
+    return onnx_embedder(_locate(name), threads=threads)
+
+
+def load_reranker(spec: str | None = None, *, threads: int = 1) -> Reranker | None:
+    """As `load_embedder`, or a Cohere/Jina-style rerank URL; `none` turns it off."""
+    name = DEFAULT_RERANKER if spec is None else spec
+    if name is None or name.lower() in _OFF:
+        return None
+    if _is_url(name):
+        from recollect.models.remote import remote_reranker
+
+        return remote_reranker(name)
+    from recollect.models.onnx import onnx_reranker
+
+    return onnx_reranker(_locate(name), threads=threads)
+
+
+def shipped_models() -> tuple[str, ...]:
+    return tuple(sorted(p.parent.name for p in WEIGHTS.glob("*/recollect.json")))
+
+
+def _is_url(spec: str) -> bool:
+    return "://" in spec
+
+
+def _locate(spec: str) -> Path:
+    shipped = WEIGHTS / spec
+    if "/" not in spec and (shipped / "recollect.json").is_file():
+        return shipped
+    path = Path(spec).expanduser()
+    if path.exists():
+        return path
+    raise ModelError(
+        f"there is no model {spec!r}",
+        hint=f"shipped models: {', '.join(shipped_models()) or 'none'}; otherwise pass a folder "
+        "with model.onnx and tokenizer.json, or the URL of a service",
+    )

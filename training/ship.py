@@ -1,0 +1,53 @@
+"""Write a model folder the way recollect reads it: graph, tokenizer, pinned hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import string
+from pathlib import Path
+from typing import Any
+
+import onnx
+from tokenizers import Tokenizer
+
+# Function words whose vectors say little by themselves. Names, numbers, question words' answers
+# and pronouns stay: who said it is what memories are about.
+_STOP_WORDS = (
+    "a an the of to in on at for and or but is are was were be been am do does did has have had "
+    "it its this that these those with by as from so if then than there here just very really "
+    "would could should will can may might"
+)
+
+
+def skip_tokens(tokenizer: Tokenizer) -> list[int]:
+    """Ids whose passage vectors are not kept: separators, punctuation, stop words."""
+    words = [
+        "[SEP]",
+        "[PAD]",
+        *string.punctuation,
+        *_STOP_WORDS.split(),
+        "’",
+        "‘",
+        "“",
+        "”",
+        "…",
+        "–",
+        "—",
+    ]
+    ids = (tokenizer.token_to_id(word) for word in words)
+    return sorted(i for i in ids if i is not None)
+
+
+def write_folder(
+    folder: Path, model: onnx.ModelProto, tokenizer_json: bytes, manifest: dict[str, Any]
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, str(folder / "model.onnx"))
+    (folder / "tokenizer.json").write_bytes(tokenizer_json)
+    files = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("model.onnx", "tokenizer.json")
+    }
+    text = json.dumps(manifest | {"files": files}, indent=1) + "\n"
+    (folder / "recollect.json").write_text(text, encoding="utf-8")
