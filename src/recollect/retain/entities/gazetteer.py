@@ -1,0 +1,72 @@
+"""The word lists behind entity finding, read from the package on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+
+__all__ = ["common_words", "given_names", "known_names", "name_like_words", "nicknames"]
+
+
+def _read(name: str) -> Iterator[str]:
+    text = files("recollect.language").joinpath("data", name).read_text(encoding="utf-8")
+    return (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+@cache
+def common_words() -> dict[str, bool]:
+    """Everyday words; True where running text capitalises them now and then ("bank")."""
+    return {line[:-1]: line[-1] == "~" for line in _read("common_words.txt")}
+
+
+@cache
+def nicknames() -> dict[str, frozenset[str]]:
+    """For every given name the names it may stand for or be called by."""
+    pairs: dict[str, set[str]] = {}
+    for line in _read("nicknames.txt"):
+        formal, *short = line.split()
+        for name in short:
+            pairs.setdefault(formal, set()).add(name)
+            pairs.setdefault(name, set()).add(formal)
+    return {name: frozenset(others) for name, others in pairs.items()}
+
+
+@cache
+def given_names() -> frozenset[str]:
+    words = {word for line in _read("given_names.txt") for word in line.split()}
+    return frozenset(words | nicknames().keys())
+
+
+@cache
+def name_like_words() -> frozenset[str]:
+    """Given names that are everyday words too ("will", "mark", "rose")."""
+    listed = {word for line in _read("ambiguous_names.txt") for word in line.split()}
+    return frozenset(listed | (given_names() & common_words().keys()))
+
+
+@cache
+def known_names() -> tuple[tuple[str, str], ...]:
+    """Pairs of name and kind for well-known places, organisations, products and techniques."""
+    found: list[tuple[str, str]] = []
+    for file, kind in (
+        ("places.txt", "place"),
+        ("organisations.txt", "organisation"),
+        ("products.txt", "product"),
+        ("technical.txt", "technical"),
+    ):
+        for line in _read(file):
+            for group in line.split(", "):
+                found.extend((name.strip(), kind) for name in group.split(" = "))
+    return tuple(found)
+
+
+@cache
+def spellings() -> dict[str, str]:
+    """Other spellings of a technical name, lower-cased, to its usual name."""
+    found: dict[str, str] = {}
+    for line in _read("technical.txt"):
+        for group in line.split(", "):
+            usual, *others = (name.strip() for name in group.split(" = "))
+            found.update((other.lower(), usual) for other in others)
+    return found

@@ -1,0 +1,45 @@
+"""Names that are recognised by their form: paths, identifiers, versions, error codes, URLs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["technical_spans"]
+
+# Cheap test: with none of these characters no pattern below can match.
+_MAYBE = re.compile(r"[/_`@\d\\]|[a-z][A-Z]|[A-Z]:\\|\.[a-z]")
+
+_PATTERN = re.compile(
+    r"""
+    (?P<url>\b(?:https?|ftp|s3|postgres(?:ql)?|redis|file)://[^\s<>"'`)\]]+|\bwww\.[^\s<>"'`)\]]+)
+  | (?P<mail>[\w.+-]+@[\w-]+\.[\w.-]+\w)
+  | (?P<handle>(?<![\w@])@\w{2,30}\b)
+  | `(?P<code>[^`\n]{2,60})`
+  | (?P<path>(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)+/?|\b[A-Z]:\\[\w.\\-]+
+      |(?<![\w/])[\w.-]+/(?:[\w.-]+/)*[\w-]+\.[a-z]{1,5}\b)
+  | (?P<file>\b[\w-]+\.(?:py|js|ts|tsx|jsx|rs|go|java|rb|php|c|h|cc|cpp|hpp|cs|sql|sh|md|txt|json|
+      jsonl|ya?ml|toml|ini|cfg|conf|csv|tsv|xml|html?|css|ipynb|lock|log|db|pdf|docx?|xlsx?|pptx?|
+      png|jpe?g|gif|svg|mp[34]|zip|tar\.gz|gz|whl|onnx|env)\b(?!\.\w))
+  | (?P<snake>\b[A-Za-z]\w*_\w*[A-Za-z0-9](?:\(\))?)
+  | (?P<camel>\b[a-z]+(?:[A-Z][a-z0-9]+)+(?:\(\))?(?![\w-])|\b(?:[A-Z][a-z0-9]+){2,}(?:Error|Exception|Warning)\b)
+  | (?P<version>\bv\d+(?:\.\d+)*(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d*)?\b
+      |(?<![\d.$€£])\b\d+\.\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d*)?\b(?!%))
+  | (?P<error>\b(?:E|ERR|ORA|CVE|PEP|RFC|ISO|TS|HTTP|SQLSTATE|KB)[-_ ]?\d{2,}(?:-\d+)*\b
+      |\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\bE(?:CONN|NOENT|ACCES|PERM|EXIST|INVAL|PIPE|AGAIN|ADDR|TIMEDOUT|HOST|NOTFOUND)[A-Z]*\b)
+    """,
+    re.VERBOSE,
+)
+
+
+def technical_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of URLs, addresses, paths, identifiers, versions and codes."""
+    if not _MAYBE.search(text):
+        return
+    for match in _PATTERN.finditer(text):
+        group = match.lastgroup or ""
+        start, end = match.span(group)
+        if group in ("url", "path"):
+            while text[end - 1] in ".,;:!?":
+                end -= 1
+        yield start, end

@@ -1,0 +1,96 @@
+"""Make the derived word lists in ``src/recollect/language/data``.
+
+Two lists come from development data, everything else in that folder is written by hand:
+
+- ``nicknames.txt``: one line a formal name, ``robert bob bobby rob``, from the nickname pairs.
+- ``common_words.txt``: words that running English writes in lower case, so that a capital at
+  the start of a sentence says nothing. After each word a mark: ``-`` hardly ever capitalised
+  inside a sentence ("yesterday"), ``~`` now and then ("red", "university", "bank").
+
+Only text that kept its case is counted, and none of the sets that entity figures are
+reported on. Run: ``python tools/make_gazetteer.py`` (RECOLLECT_DATA names the data folder).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+TARGET = REPOSITORY / "src" / "recollect" / "language" / "data"
+
+# Lower-cased or of doubtful licence, so neither is counted.
+SKIPPED_SOURCES = frozenset({"squad_sent", "tweetqa/task239", "sciq/task593", "yahoo/task1594"})
+
+# Inside a sentence: the word before ends in a lower-case letter or a comma.
+INSIDE = re.compile(r"(?<=[a-z,] )[A-Za-z][a-z]+\b")
+
+MIN_LOWER = 4
+RARELY = 0.06
+SOMETIMES = 0.45
+
+
+def data_folder() -> Path:
+    return Path(os.environ.get("RECOLLECT_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+def rows(path: Path) -> Iterator[dict[str, object]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from (json.loads(line) for line in lines)
+
+
+def texts(data: Path) -> Iterator[str]:
+    for part in sorted((data / "train").glob("*.jsonl.gz")):
+        for row in rows(part):
+            if row["src"] not in SKIPPED_SOURCES:
+                yield str(row["p"])
+    for name in ("realmem", "lifebench_en"):
+        with gzip.open(data / "memory" / f"{name}.json.gz", "rt", encoding="utf-8") as file:
+            for persona in json.load(file):
+                yield from (unit["text"] for unit in persona["units"])
+    yield from (" ".join(row["tokens"]) for row in rows(data / "entities" / "gum_train.jsonl.gz"))
+
+
+def common_words(data: Path) -> dict[str, str]:
+    lower: Counter[str] = Counter()
+    capital: Counter[str] = Counter()
+    for text in texts(data):
+        for word in INSIDE.findall(text):
+            (capital if word[0].isupper() else lower)[word.lower()] += 1
+    marks: dict[str, str] = {}
+    for word, count in lower.items():
+        share = capital[word] / (count + capital[word])
+        if count >= MIN_LOWER and share < SOMETIMES:
+            marks[word] = "-" if share < RARELY else "~"
+    return marks
+
+
+def nicknames(data: Path) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = defaultdict(list)
+    path = data / "entities" / "nicknames.csv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["name2"] != row["name1"] and row["name2"] not in groups[row["name1"]]:
+                groups[row["name1"]].append(row["name2"])
+    return groups
+
+
+def main() -> None:
+    data = data_folder()
+    words = common_words(data)
+    lines = [f"{word}{mark}" for word, mark in sorted(words.items())]
+    (TARGET / "common_words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    groups = nicknames(data)
+    lines = [" ".join([name, *sorted(groups[name])]) for name in sorted(groups)]
+    (TARGET / "nicknames.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{len(words)} common words, {len(groups)} formal names")
+
+
+if __name__ == "__main__":
+    main()
