@@ -1,0 +1,125 @@
+"""Recall quality of the shipped defaults and of the plain baseline, on the reported splits.
+
+python benchmarks/quality.py [--full] [--sets realmem,musique] [--split reported] [--ablate]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import sets
+from machine import write
+from recollect.eval.data import Dataset
+from recollect.eval.report import Report, ablate, evaluate
+from recollect.eval.splits import Split
+
+KS = (5, 10, 20)
+SHOWN = ("recall@10", "ndcg@10", "all-evidence@10", "hit@10", "mrr", "recall@4096tokens")
+ABSTENTION = ("precisionmem", "abstain", "oracle")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="whole sets, none sampled")
+    parser.add_argument("--sets", default=",".join((*sets.QUALITY, *ABSTENTION)))
+    parser.add_argument("--split", default=Split.REPORTED, choices=list(Split))
+    parser.add_argument("--ablate", action="store_true")
+    parser.add_argument("--no-baseline", action="store_true")
+    parser.add_argument("--no-recollect", action="store_true")
+    parser.add_argument("--budget", default="mid")
+    parser.add_argument("--out", help="name of the result file (default quality-short or -full)")
+    run(parser.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> None:
+    found: dict[str, Any] = {}
+    for name in options.sets.split(","):
+        dataset = sets.read(name, Split(options.split), short=not options.full)
+        if not any(True for _ in dataset.queries):
+            say(f"{name}: nothing in the {options.split} split")
+            continue
+        found[name] = {
+            "units": sum(1 for _ in dataset.units),
+            "queries": sum(1 for _ in dataset.queries),
+            "note": dataset.note,
+            "systems": measure(dataset, options),
+        }
+    default = f"quality-{'full' if options.full else 'short'}"
+    if options.split != Split.REPORTED:
+        default += f"-{options.split}"
+    path = write(
+        options.out or default, {"kind": "quality", "ks": KS, "split": options.split, "sets": found}
+    )
+    say(f"wrote results/{path.name}")
+
+
+def measure(dataset: Dataset, options: argparse.Namespace) -> dict[str, Any]:
+    reports: list[Report] = []
+    if not options.no_baseline:
+        reports += baselines(dataset)
+    if not options.no_recollect:
+        reports.append(ours(dataset, options))
+    for report in reports:
+        say(line(report))
+    return {report.system: slim(report) for report in reports}
+
+
+def baselines(dataset: Dataset) -> list[Report]:
+    from baseline import Baseline
+
+    fused = Baseline("rrf")
+    reports = [evaluate(dataset, fused, ks=KS)]
+    for kind in ("bm25", "minilm"):
+        reports.append(evaluate(dataset, fused.sharing(kind), ks=KS, index=False))
+    return reports
+
+
+def ours(dataset: Dataset, options: argparse.Namespace) -> Report:
+    import recollect
+    from recollect.eval.systems import RecallOptions, Recollect
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        recollect.open(str(Path(folder) / "q.db")) as memory,
+    ):
+        system = Recollect(memory, RecallOptions(budget=options.budget))
+        started = time.perf_counter()
+        report = evaluate(dataset, system, ks=KS)
+        say(f"{dataset.name}: recollect took {time.perf_counter() - started:.0f} s")
+        if options.ablate:
+            parts = ablate(dataset, system, ks=KS)
+            for part, figures in parts.items():
+                if "recall@10" in figures:
+                    say(f"  {part:18} " + cells(figures))
+            report = replace(report, ablations=parts)
+        return report
+
+
+def slim(report: Report) -> dict[str, Any]:
+    whole = report.as_dict()
+    kept = ("overall", "by_category", "latency", "merged", "ablations")
+    return {key: whole[key] for key in kept if whole[key]}
+
+
+def line(report: Report) -> str:
+    return f"{report.dataset:13} {report.system:19} " + cells(report.overall)
+
+
+def cells(figures: Any) -> str:
+    shown = (*SHOWN, "abstention_precision", "abstention_recall", "forbidden@10")
+    return "  ".join(f"{name} {100 * figures[name].value:.1f}" for name in shown if name in figures)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
