@@ -69,7 +69,10 @@ def _in_sentence(text: str, start: int, end: int, before: Span | None) -> Iterat
             yield _from_previous(text, before, effect, opener)
         start += opener.end()
     used: list[Span] = []
+    lower = sentence.lower()
     for rule in RULES:
+        if not any(head in lower for head in rule.heads):
+            continue
         for match in rule.pattern.finditer(text, start, end):
             if any(a < match.end("cue") and match.start("cue") < b for a, b in used):
                 continue

@@ -20,11 +20,39 @@ class Rule:
     order: Order
     weight: float
     pattern: re.Pattern[str]
+    # Parts of which a sentence must hold one, in lower case: spares most sentences the pattern.
+    heads: tuple[str, ...]
 
 
 def _rule(name: str, kind: Kind, order: Order, weight: float, cue: str) -> Rule:
     pattern = cue if "(?P<cue>" in cue else rf"\b(?P<cue>{cue})\b"
-    return Rule(name, kind, order, weight, re.compile(pattern, re.IGNORECASE))
+    heads = _HEADS[name]
+    return Rule(name, kind, order, weight, re.compile(pattern, re.IGNORECASE), heads)
+
+
+_HEADS: dict[str, tuple[str, ...]] = {
+    "opening because": ("because", " to ", " of "),
+    "opening since": ("since", "that"),
+    "because": ("because", "cos", "cuz", "'cause"),
+    "due to": (" to ", " of "),
+    "since": (", since",),
+    "given that": ("given that", "inasmuch as", "seeing that"),
+    "caused by": (" by",),
+    "results from": (" from",),
+    "which is why": ("why",),
+    "so that": ("so that",),
+    "so": ("so ", "so, "),
+    "therefore": ("therefore", "thus", "hence", "consequently", " as a ", "accordingly", "thereby"),
+    "leads to": (" to", " in", "about"),
+    "causes": ("caus", "trigger", "provok", "spark", "induc", "generat", "produc"),
+    "cause of": ("cause",),
+    "makes possible": ("possible",),
+    "enables": ("enabl", "allow", "permit"),
+    "lets": ("lets",),
+    "prevents": ("from", "prevent", "avert"),
+    "in order to": ("order", "so as to", "aim of", "purpose of"),
+    "to": (" to ",),
+}
 
 
 _SUBJECT = r"(?:i|you|he|she|it|we|they|there|the|a|an|my|your|his|her|our|their|its|this|that|these|those|all|everyone|nobody|people|now|[A-Z]\w+)"

@@ -139,9 +139,9 @@ class EntityResolver:
 
     def _find_person(self, key: Key, kind: str, context: Collection[int]) -> KnownEntity | None:
         words, titled = person_key(key)
+        word = words[0]
         if len(words) > 1:
             return self._find_full_name(words, kind, context)
-        (word,) = words
         if not titled and kind == "other" and not is_given_name(word):
             return None
         return self._find_short_name(word, kind, titled, context)
@@ -242,7 +242,8 @@ def _fuller(old: str, new: str, kind: str) -> str:
         return new
     if kind not in ("person", "other"):
         return old
-    before, after = person_key(key_of(old))[0], person_key(key_of(new))[0]
+    before: list[str] = [*person_key(key_of(old))[0]]
+    after: list[str] = [*person_key(key_of(new))[0]]
     if len(before) > 1 and before[0] not in (after[0], after[0][0]):
         return old
     if len(before) > 1 and before[-1] != after[-1]:

@@ -1,0 +1,233 @@
+"""Attributes that have one value at a time, so that a new value replaces the old one.
+
+A slot is read only from plain present statements ("Alice works at Google") and from changes
+("Alice moved to Berlin", "the deadline was changed from Monday to Friday"). Questions, wishes,
+negations, conditions and reports of what somebody thinks give none. What one can have many of
+(likes, friends, skills) is no slot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from recollect.retain.entities.gazetteer import given_names, name_like_words
+from recollect.retain.sameness import lemma, normalise
+
+__all__ = ["Slot", "contradicts", "slot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    subject: str
+    relation: str
+    value: str
+
+
+_OPENING = re.compile(
+    r"^(?:(?:actually|now|currently|so|well|also|btw|by the way|update|fyi|note|yes|yeah|ok|okay"
+    r"|yesterday|today|recently|last \w+|this \w+|as of \w+|since \w+|correction|finally|hi|hey"
+    r"|in (?:\w+ )?\d{4}|on \w+day|then|just so you know)(?:,|:)?\s+)+",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:if|unless|whether|might|(?-i:may)|could|would|should|must|wants?|wanted|hopes?|hoped|plans?|planned"
+    r"|planning|wish(?:es)?|thinks?|thought|believes?|says?|said|heard|maybe|perhaps|probably|possibly"
+    r"|not|never|n't|n’t|no longer|used to|almost|nearly|considering|considered|pretends?|dreams?|(?-i:will)"
+    r"|before|formerly|previously|ex-\w+|former|like (?:a|he|she|it)|seems?|rumou?r\w*|allegedly|won't)\b|\w+n['’]t\b",
+    re.IGNORECASE,
+)
+_VALUE_END = re.compile(
+    r"[;!?]|\.(?=\s|$)|,(?! (?:inc|llc|ltd|[A-Z][\w.]+$))|\s[—–-]\s|\s\(|\s(?:because|but|so that|so|after|when|while|where|which|who|though"
+    r"|although|as well|until|thanks|and (?:i|he|she|it|we|they|is|has|was|works?|lives?|loves?|likes?)"
+    r"|with (?:my|his|her|their)|instead of|rather than|for (?:now|the|about|\d)|to be)\b",
+    re.IGNORECASE,
+)
+_VALUE_TAIL = re.compile(
+    r"(?:,?\s(?:now|currently|these days|at the moment|today|yesterday|already|again|anymore|since\s.+|in \d{4}"
+    r"|last \w+|this \w+|next \w+|\w+ (?:days?|weeks?|months?|years?) ago|recently|together|as an? .+|as (?:his|her|my|their|the) .+"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|full[- ]time|part[- ]time|right now|for \w+ years?))+$",
+    re.IGNORECASE,
+)
+
+_NAME = r"[^\W\d_][\w.'’-]*"
+_PRONOUNS = frozenset(
+    [
+        "he",
+        "she",
+        "it",
+        "they",
+        "we",
+        "you",
+        "this",
+        "that",
+        "these",
+        "those",
+        "who",
+        "what",
+        "there",
+        "one",
+    ]
+)
+_SUBJECT = (
+    r"(?P<subject>I|(?-i:[A-Z])[\w.'’-]*(?: (?-i:[A-Z])[\w.'’-]*){0,3}"
+    rf"|(?:the|my|our|(?-i:[A-Z])[\w-]*['’]s) [\w-]+(?: [\w-]+){{0,2}}?|{_NAME})"
+)
+_ADVERB = r"(?: (?:now|currently|just|also|still|recently|finally|officially|actually|already))?"
+_BE = rf"(?:(?: is| am| are|['’]s|['’]m|['’]re){_ADVERB})"
+_VALUE = r"(?P<value>.+)$"
+_PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9]).*)$"
+
+_ATTRIBUTE = (
+    r"(?:(?:work|home|cell|mobile|personal|new|current|latest|default|main|job|primary|official|monthly|annual|yearly|hourly|"
+    r"final|launch|release|due|delivery|wedding|start|end|first|last|middle|maiden|user|blood|shoe|wifi|wi-fi|room|account) ){0,2}"
+    r"(?:phone number|phone|number|e-?mail address|e-?mail|address|manager|boss|supervisor|birthday|birthdate|date of birth"
+    r"|title|salary|rent|status|version|password|passcode|pin|deadline|due date|date|username|handle|budget|price|owner|port|url"
+    r"|time ?zone|role|position|major|nationality|height|weight|type|size|capital|ceo|cto|cfo|president|wife|husband|spouse|name"
+    r"|branch|location|venue|hometown|age|occupation|profession|job|employer|doctor|dentist|landlord|fianc[ée]e?|girlfriend|boyfriend"
+    r"|limit|timeout|priority|lead|maintainer|team lead|theme|language|id|code|nickname|pronouns|zip code|language)"
+)
+
+_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (relation, re.compile(pattern, re.IGNORECASE))
+    for relation, pattern in (
+        # Somebody's attribute, and changes of it.
+        ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_BE} {_VALUE}"),
+        ("favorite {attribute}", rf"^(?P<value>[^,]+?){_BE} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
+        ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_BE}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
+        ("{attribute}", rf"^(?P<who>I|{_NAME}(?: {_NAME})?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
+        # Work, school, home.
+        ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
+        ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
+        ("employer", rf"^{_SUBJECT}{_BE} (?:an? |the )?[\w -]*?(?:engineer|developer|manager|designer|analyst|scientist|teacher|nurse|doctor|lawyer|accountant|consultant|researcher|professor|director|intern|chef|ceo|cto|cfo|architect|writer|editor|recruiter|salesperson|programmer)s? (?:at|for|with) {_PROPER}"),
+        ("school", rf"^{_SUBJECT}{_ADVERB} (?:studies|study|attends?|is studying|goes to school|enrolled|transferred)(?: [\w ]+?)?(?: at| in| to)? (?P<value>(?:the )?(?-i:[A-Z])[\w .'-]*(?:University|College|School|Institute|Academy|MIT|Tech)\b.*|(?:the )?University of .+|MIT|Stanford|Harvard|Yale)$"),
+        ("home", rf"^{_SUBJECT}{_ADVERB} (?:lives?|resides?|is living|am living|is based|am based|settled) in {_PROPER}"),
+        ("home", rf"^{_SUBJECT}['’][sm] (?:living|based) in {_PROPER}"),
+        ("home", rf"^{_SUBJECT}(?: has| have|['’]ve)?{_ADVERB} (?:moved|relocated)(?: (?:back|from (?-i:[A-Z])[\w ]+?|out|over))? to {_PROPER}"),
+        # People.
+        ("age", rf"^{_SUBJECT}{_BE} (?P<value>\d{{1,3}})(?: years? old| y/?o)?[.!]?$"),
+        ("age", rf"^{_SUBJECT}(?:{_ADVERB} turned| just turned) (?P<value>\d{{1,3}})\b(?! (?:pages|around|left|right))"),
+        ("partner", rf"^{_SUBJECT}(?:{_BE} (?:married to|engaged to|dating|going out with|in a relationship with)|{_ADVERB} (?:married|got (?:married|engaged) to|started dating)) {_PROPER}"),
+        ("partner", rf"^{_SUBJECT}{_BE} (?P<value>single|divorced|widowed)[.!]?$"),
+        ("position", rf"^{_SUBJECT} (?:was|got|has been)(?: just)? (?:promoted|appointed|named) (?:to |as )?(?P<value>.+)$"),
+        # Things.
+        ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
+        ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
+        ("version", rf"^{_SUBJECT}(?: (?:runs|is running|is (?:now )?(?:on|at)|uses)| (?:was|has been|got) (?:upgraded|updated|bumped|migrated|downgraded)(?: from .+?)? to| upgraded(?: from .+?)? to)(?: version)? (?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
+        ("version", rf"^(?:I|we|{_NAME}) (?:upgraded|updated|bumped|migrated|downgraded) (?P<subject>(?:the |our |my )?[\w-]+(?: [\w-]+)?)(?: from .+?)? to (?:version )?(?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
+        ("status", rf"^{_SUBJECT}{_BE} (?P<value>open|closed|on|off|up|down|online|offline|active|inactive|enabled|disabled|done|blocked|in progress|pending|approved|rejected|live|deprecated|merged|resolved|fixed|broken|available|unavailable|cancell?ed|completed?|finished|retired|unemployed|pregnant|sold out)[.!]?$"),
+    )
+)  # fmt: skip
+
+# Attributes that are one thing under several names.
+_SAME_ATTRIBUTE = {
+    "phone": "phone number", "number": "phone number", "cell phone": "phone number",
+    "cell phone number": "phone number", "mobile number": "phone number",
+    "e-mail": "email", "email address": "email", "e-mail address": "email",
+    "boss": "manager", "supervisor": "manager", "due date": "deadline", "time zone": "timezone",
+    "job title": "position", "title": "position", "role": "position", "job": "position",
+    "occupation": "position", "profession": "position", "passcode": "password",
+    "wife": "partner", "husband": "partner", "spouse": "partner", "girlfriend": "partner",
+    "boyfriend": "partner", "fiancé": "partner", "fiancée": "partner", "date of birth": "birthday",
+    "birthdate": "birthday", "home address": "address", "location": "location",
+}  # fmt: skip
+_QUALIFIERS = re.compile(r"^(?:new|current|latest|official|main|primary) ")
+_TRIGGER = re.compile(
+    r"\b(?:is|am|are|works?|working|joined|started|lives?|living|moved|relocated|resides?|settled|turned|married"
+    r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set"
+    r"|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
+    r"|goes|based|employed|pushed|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|reset)\b|['’](?:s|m|re)\b",
+    re.IGNORECASE,
+)
+
+
+def slot(text: str, speaker: str | None = None) -> Slot | None:
+    """The attribute and value that ``text`` states, or None; "I" is the speaker."""
+    text = _OPENING.sub("", text.strip(), count=1)
+    if len(text) > 200 or "?" in text or not _TRIGGER.search(text):
+        return None
+    for relation, pattern in _RULES:
+        match = pattern.match(text)
+        if match is None:
+            continue
+        found = _read(relation, match, speaker)
+        if found is not None:
+            return found
+    return None
+
+
+def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | None:
+    groups = match.groupdict()
+    value = _value(groups["value"])
+    claim = match.string[: match.start("value")]
+    if not value or _UNSURE.search(claim) or _UNSURE.search(value):
+        return None
+    subject = _subject(groups, speaker)
+    if subject is None:
+        return None
+    attribute = groups.get("attribute")
+    if attribute:
+        relation = relation.format(attribute=_attribute(attribute))
+    return Slot(subject, relation, value)
+
+
+def _value(raw: str) -> str:
+    end = _VALUE_END.search(raw)
+    value = raw[: end.start()] if end else raw
+    value = _VALUE_TAIL.sub("", value.strip(" .,!\"“”'"))
+    words = normalise(value).split()
+    return " ".join(words) if len(words) <= 8 else ""
+
+
+def _attribute(raw: str) -> str:
+    name = _QUALIFIERS.sub("", raw.lower().replace("favourite", "favorite"))
+    return _SAME_ATTRIBUTE.get(name, name)
+
+
+def _subject(groups: dict[str, str | None], speaker: str | None) -> str | None:
+    """Whose attribute it is, normalised; None where only a pronoun says so."""
+    owner = groups.get("owner") or ""
+    if groups.get("of"):
+        return _named(groups["of"] or "", speaker)
+    if owner and not groups.get("subject"):
+        lower = owner.lower()
+        if lower in ("his", "her", "their", "the") and groups.get("who"):
+            return "the" if lower == "the" else _named(groups["who"] or "", speaker)
+        if lower == "the":
+            return "the"
+        return _named(re.sub(r"['’]s$", "", owner), speaker)
+    return _named(groups.get("subject") or "", speaker)
+
+
+@cache
+def _lower_names() -> frozenset[str]:
+    return given_names() - name_like_words()
+
+
+def _named(raw: str, speaker: str | None) -> str | None:
+    lower = raw.lower().replace("’", "'")
+    if lower in ("i", "my", "me"):
+        return normalise(speaker) if speaker else "i"
+    if lower == "our":
+        return "we"
+    if lower in _PRONOUNS:
+        return None
+    if lower.startswith(("my ", "our ")):
+        owner = _named(lower.split()[0], speaker)
+        return f"{owner}'s {normalise(lower.split(' ', 1)[1])}"
+    first = lower.split()[0] if lower else ""
+    described = first == "the" or "'s" in lower
+    # A lower-case subject must be a name: "bob lives in Rome", not "everybody lives in Rome".
+    if raw == lower and not described and first not in _lower_names():
+        return None
+    return normalise(raw)
+
+
+def contradicts(old: Slot, new: Slot) -> bool:
+    """Whether the two cannot both hold: one attribute, two values, neither part of the other."""
+    if (old.subject, old.relation) != (new.subject, new.relation):
+        return False
+    one = {lemma(word) for word in old.value.split()}
+    other = {lemma(word) for word in new.value.split()}
+    return not (one <= other or other <= one)
