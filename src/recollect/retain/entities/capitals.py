@@ -10,8 +10,9 @@ from recollect.retain.entities.kinds import kind_of
 from recollect.retain.entities.lexicon import (
     CALENDAR,
     FUNCTION_WORDS,
+    NO_OF,
     NUMBERED,
-    OF_HEADS,
+    ROMAN,
     TITLES,
 )
 from recollect.retain.entities.matcher import Word
@@ -34,11 +35,11 @@ def capital_runs(text: str, words: Sequence[Word]) -> Iterator[tuple[Sequence[Wo
     shouting = _shouting(words)
     index = 0
     while index < len(words):
-        if not _capital(words[index]):
+        if not _capital(words[index]) or text[words[index].start - 1 : words[index].start] == "#":
             index += 1
             continue
-        end = _run_end(text, words, index)
-        start, stop = _trim(words, index, end, shouting)
+        end = _run_end(text, words, index, shouting)
+        start, stop = _trim(text, words, index, end, shouting)
         if start < stop:
             yield words[start:stop], kind_of(words, start, stop - start)
         index = end
@@ -48,15 +49,21 @@ def _capital(word: Word) -> bool:
     return word.text[0].isupper() or (len(word.text) > 1 and word.text[1].isupper())
 
 
-def _run_end(text: str, words: Sequence[Word], index: int) -> int:
+def _initial(text: str, word: Word) -> bool:
+    return len(word.text) == 1 and text.startswith(".", word.end)
+
+
+def _run_end(text: str, words: Sequence[Word], index: int, shouting: bool) -> int:
     """One past the last word of the run that begins at ``index``."""
     end = index + 1
     while end < len(words) and not words[end - 1].possessive:
         word = words[end]
         gap = text[words[end - 1].end : word.start]
-        if _capital(word) and not word.opens and _joins(gap, words[end - 1], word):
+        if shouting and (word.folded in common_words() or words[end - 1].folded in common_words()):
+            break
+        if _capital(word) and not word.opens and _joins(text, gap, words[end - 1], word):
             end += 1
-        elif gap == " " and word.text.isdigit() and _takes_number(words[end - 1]):
+        elif gap == " " and word.text.isdigit() and words[end - 1].folded in NUMBERED:
             return end + 1
         else:
             bridge = _bridge(text, words, index, end) if gap == " " else 0
@@ -66,18 +73,15 @@ def _run_end(text: str, words: Sequence[Word], index: int) -> int:
     return end
 
 
-def _joins(gap: str, before: Word, word: Word) -> bool:
+def _joins(text: str, gap: str, before: Word, word: Word) -> bool:
     if gap == " ":
-        return word.folded not in FUNCTION_WORDS
+        return word.folded not in FUNCTION_WORDS or _initial(text, word)
     if gap == ". ":
-        return (
-            len(before.text) == 1 or before.folded in TITLES or before.folded in ("st", "mt", "ft")
-        )
+        return len(before.text) == 1 or before.folded in TITLES or before.folded in _DOTTED
     return bool(_AMPERSAND.fullmatch(gap))
 
 
-def _takes_number(word: Word) -> bool:
-    return word.folded in NUMBERED
+_DOTTED = frozenset({"st", "mt", "ft", "jr", "sr"})
 
 
 def _bridge(text: str, words: Sequence[Word], index: int, end: int) -> int:
@@ -85,7 +89,7 @@ def _bridge(text: str, words: Sequence[Word], index: int, end: int) -> int:
     small = words[end].folded
     size = 1
     if small == "of":
-        if words[end - 1].folded not in OF_HEADS:
+        if words[end - 1].folded in NO_OF or end - index > 4:
             return 0
         if end + 1 < len(words) and words[end + 1].folded == "the":
             size = 2
@@ -106,30 +110,52 @@ def _shouting(words: Sequence[Word]) -> bool:
     return capitals > 0.8 * len(long)
 
 
-def _trim(words: Sequence[Word], start: int, end: int, shouting: bool) -> tuple[int, int]:
+def _trim(
+    text: str, words: Sequence[Word], start: int, end: int, shouting: bool
+) -> tuple[int, int]:
     """The run without the words at its ends that are no part of a name."""
-    common = common_words()
-    while start < end and _no_name(words[start], end - start, common, shouting):
+    while start < end and _no_name(text, words[start], end - start, shouting):
         start += 1
-    while end > start and (
-        words[end - 1].folded in FUNCTION_WORDS or words[end - 1].folded in CALENDAR
-    ):
+    while end > start and _no_end(text, words[end - 1]):
         end -= 1
-    if end - start > 1 and words[start].folded in TITLES and words[start].folded not in ("lord",):
-        # The title is not the name, but it shows that a person follows.
-        start += 1
+    # A title is not the name, but it shows that a person follows: "Major General John Corder".
+    for index in range(start, end - 1):
+        following = words[index + 1].folded
+        if words[index].folded in TITLES and (index == start or following in given_names()):
+            start = index + 1
+    if end - start == 1 and words[start].folded in ROMAN:
+        return end, end
     return start, end
 
 
-def _no_name(word: Word, size: int, common: dict[str, bool], shouting: bool) -> bool:
+def _no_end(text: str, word: Word) -> bool:
+    if _initial(text, word):
+        return False
+    return (
+        word.folded in FUNCTION_WORDS
+        or word.folded in CALENDAR
+        or (_loud(word) and word.folded in common_words())
+    )
+
+
+def _loud(word: Word) -> bool:
+    return len(word.text) > 1 and word.text.isupper()
+
+
+def _no_name(text: str, word: Word, size: int, shouting: bool) -> bool:
+    """Whether the first word of a run of ``size`` words is no part of a name."""
+    if size > 1 and _initial(text, word):
+        return False
     if word.folded in FUNCTION_WORDS or word.folded in CALENDAR or len(word.text) < 2:
-        return len(word.text) > 1 or size == 1 or word.folded in ("i", "a")
+        return True
     if size == 1 and word.folded in TITLES:
         return True
-    often = common.get(word.folded)
+    often = common_words().get(word.folded)
     if often is None or (word.folded in given_names() and not shouting):
         return False
+    if _loud(word):
+        return True
     if word.opens or shouting:
         # A word that is sometimes part of a name ("Red Hat") keeps its place before a capital.
         return size == 1 or not often
-    return not often and size == 1
+    return size == 1

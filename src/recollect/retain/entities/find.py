@@ -14,12 +14,17 @@ from functools import cache
 
 from recollect.language.sentences import sentences
 from recollect.retain.entities.capitals import capital_runs
-from recollect.retain.entities.gazetteer import given_names, known_names, name_like_words
+from recollect.retain.entities.gazetteer import (
+    common_words,
+    given_names,
+    known_names,
+    name_like_words,
+)
 from recollect.retain.entities.kinds import looks_like_person
 from recollect.retain.entities.lexicon import CALENDAR, FUNCTION_WORDS
 from recollect.retain.entities.matcher import NameMatcher, Word
 from recollect.retain.entities.technical import technical_spans
-from recollect.retain.entities.text import CJK, WORD, fold, without_possessive
+from recollect.retain.entities.text import CJK, WORD, bare, without_possessive
 
 __all__ = ["Mention", "find_entities", "words_of"]
 
@@ -106,9 +111,9 @@ def words_of(text: str) -> list[Word]:
         # The opener is the first word after a sentence start, whatever quotes stand between.
         opens = any(last <= place <= start for place in openers)
         word = match.group()
-        bare = without_possessive(word)
-        stop = start + len(bare)
-        found.append(Word(bare, fold(bare), start, stop, len(bare) < len(word), opens))
+        name = without_possessive(word)
+        stop = start + len(name)
+        found.append(Word(name, bare(word), start, stop, len(name) < len(word), opens))
         last = end
     return found
 
@@ -130,8 +135,26 @@ def _match(matcher: NameMatcher, words: list[Word], taken: _Taken, *, replace: b
 def _lower_case_names(words: list[Word], taken: _Taken) -> None:
     names = given_names()
     for index, word in enumerate(words):
-        if word.text == word.folded and word.folded in names and len(word.folded) > 2:
-            if word.folded in FUNCTION_WORDS or word.folded in CALENDAR:
-                continue
-            if word.folded not in name_like_words() or looks_like_person(words, index, 1):
-                taken.add(word.start, word.end, "person")
+        if word.text != word.folded or word.folded not in names or len(word.folded) < 3:
+            continue
+        if word.folded in FUNCTION_WORDS or word.folded in CALENDAR:
+            continue
+        if word.folded not in name_like_words() or looks_like_person(words, index, 1):
+            last = words[index + 1] if _has_surname(words, index) else word
+            taken.add(word.start, last.end, "person")
+
+
+def _has_surname(words: list[Word], index: int) -> bool:
+    """Whether the word after a lower-case given name is no word of the language: "bob ziegler"."""
+    if index + 1 >= len(words) or words[index].possessive:
+        return False
+    after = words[index + 1]
+    return (
+        after.start == words[index].end + 1
+        and after.text == after.folded
+        and after.text.isalpha()
+        and len(after.text) > 3
+        and after.folded not in common_words()
+        and after.folded not in FUNCTION_WORDS
+        and after.folded not in given_names()
+    )

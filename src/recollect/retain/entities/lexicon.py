@@ -32,9 +32,11 @@ FUNCTION_WORDS = _words(
     vs re mr mrs ms sir madam mom mum dad mommy daddy grandma grandpa user assistant
     everyone everybody someone somebody anyone anybody nobody nothing something anything everything
     chapter section table figure step note id according based unlike whether whereas regarding
-    haha lmao smh tbt nsfw diy faq rip usd eur gbp gmt utc est pst cet ad bc ii iii iv vi vii
-    viii ix ya yall ha hmm um uh gonna gotta wanna dude bro guys happy merry bye goodbye cheers"""
+    haha lmao smh tbt nsfw diy faq rip usd eur gbp gmt utc est pst cet cst cdt edt pdt ad bc ko kos cd cds
+    dvd dvds url sms xd xo xoxo ff kt mph kph km kg ya yall ha hmm um uh gonna gotta wanna dude bro guys happy merry bye goodbye cheers"""
 )
+
+ROMAN = _words("ii iii iv vi vii viii ix xi xii xiii xiv xv")
 
 CALENDAR = _words(
     """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
@@ -106,14 +108,12 @@ PRODUCT_WORDS = _words(
     album song movie film novel game series episode"""
 )
 
-# What takes "of": "University of Oslo", but not "President of France".
-OF_HEADS = _words(
-    """university college school institute academy bank ministry department house museum church
-    republic kingdom states isle bay gulf city battle game lord call world league house board
-    council bureau office office's chamber court national federation association society union
-    church cathedral duchy province state strait cape tower day out king heart art state states
-    community school's treaty declaration order knights academy hall wall age journal sons
-    children prince duke bank museum library centre center"""
+# What "of" does not join to the name after it: "President of France", "Head of Design".
+NO_OF = _words(
+    """president king queen prince princess duke mayor governor minister secretary director head
+    chief ceo cto cfo vp manager chairman chairwoman founder member members professor bishop pope
+    part most many some all one none because out top view people years days end start side friend
+    north south east west"""
 )
 
 # Nouns that a number makes into a name.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["CJK", "WORD", "fold", "tokens_of", "without_possessive"]
+__all__ = ["CJK", "WORD", "bare", "fold", "tokens_of", "without_possessive"]
 
 _CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9f"
 CJK = re.compile(f"[{_CJK_RANGES}]")
@@ -14,6 +14,7 @@ CJK = re.compile(f"[{_CJK_RANGES}]")
 # "O'Brien"), and a final "+" or "#" ("C++", "C#"). Each CJK character is a word.
 WORD = re.compile(
     rf"[{_CJK_RANGES}]"
+    r"|(?:[^\W\d_]\.){2,}(?![^\W\d_])"
     rf"|\.?[^\W_{_CJK_RANGES}]+(?:(?:[.'’&+/-](?=[^\W_]))?[^\W{_CJK_RANGES}]+)*(?:\+\+|\+(?=\s)|#(?!\w))?"
 )
 
@@ -33,7 +34,15 @@ def tokens_of(name: str) -> tuple[str, ...]:
 
     A possessive is taken off here too, so that "McDonald's" is found in "McDonald's fries".
     """
-    return tuple(fold(without_possessive(match.group())) for match in WORD.finditer(name))
+    return tuple(bare(match.group()) for match in WORD.finditer(name))
+
+
+def bare(word: str) -> str:
+    """A word's folded form without the dots of "U.S." and without a possessive."""
+    word = without_possessive(word)
+    if word.endswith("."):
+        word = word.replace(".", "")
+    return fold(word)
 
 
 def without_possessive(word: str) -> str:
