@@ -13,25 +13,40 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
-_FIRST = """Alice Bruno Chloe Dmitri Elena Farid Greta Hiro Imani Jonas Keiko Liam Mira Noor Oscar
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_FIRST = _words(
+    """Alice Bruno Chloe Dmitri Elena Farid Greta Hiro Imani Jonas Keiko Liam Mira Noor Oscar
 Priya Quentin Rosa Samir Tara Ulrich Vera Wanda Xavier Yusuf Zoe Anton Bea Carlos Dana Emeka Fiona
-Gael Hana Igor Julia Kofi Lena Marco Nadia Omar Petra Ravi Sofia Tomas Uma Viktor Wei Yara Zane""".split()
-_LAST = """Abbott Bauer Castro Dimitrov Eriksen Fontaine Garcia Haddad Ito Jensen Kowalski Lindqvist
+Gael Hana Igor Julia Kofi Lena Marco Nadia Omar Petra Ravi Sofia Tomas Uma Viktor Wei Yara Zane"""
+)
+_LAST = _words(
+    """Abbott Bauer Castro Dimitrov Eriksen Fontaine Garcia Haddad Ito Jensen Kowalski Lindqvist
 Moreau Nakamura Okafor Petrov Quiroga Rossi Silva Tanaka Ulvestad Vargas Weber Xu Yilmaz Zhang
 Almeida Brandt Cohen Duarte Engel Ferrari Grant Hoffmann Ivanova Joshi Kaplan Larsen Mbeki Novak
-Olsen Park Reyes Schmidt Torres Ueda Vance Walsh Young Zimmer""".split()
-_PLACES = """Lisbon Oslo Kyoto Nairobi Austin Montreal Ghent Porto Leipzig Tbilisi Medellin Cork Malmo
+Olsen Park Reyes Schmidt Torres Ueda Vance Walsh Young Zimmer"""
+)
+_PLACES = _words(
+    """Lisbon Oslo Kyoto Nairobi Austin Montreal Ghent Porto Leipzig Tbilisi Medellin Cork Malmo
 Busan Adelaide Quito Krakow Trieste Bergen Lyon Seville Hanoi Tartu Bologna Accra Rabat Basel Graz
-Utrecht Zagreb Denver Cusco Pune Galway Turku Aarhus Izmir Beirut Sapporo Hobart""".split()
-_THINGS = """kayak greenhouse telescope violin budget thesis bakery garden podcast archive kiln
+Utrecht Zagreb Denver Cusco Pune Galway Turku Aarhus Izmir Beirut Sapporo Hobart"""
+)
+_THINGS = _words(
+    """kayak greenhouse telescope violin budget thesis bakery garden podcast archive kiln
 workshop mortgage passport sourdough bicycle novel mural scooter aquarium compost loom piano
 prototype database dashboard invoice contract newsletter curriculum vaccine greenhouse orchard
 camera drone printer router pipeline dataset benchmark parser compiler antenna generator ferry
 tent saddle canoe quilt lantern microscope syllabus petition festival marathon recital exhibition
-warehouse bridge tunnel harbour lighthouse vineyard beehive stable chapel library clinic studio""".split()
-_ADJECTIVES = """old second-hand blue broken borrowed new antique leaking wooden quarterly unfinished
+warehouse bridge tunnel harbour lighthouse vineyard beehive stable chapel library clinic studio"""
+)
+_ADJECTIVES = _words(
+    """old second-hand blue broken borrowed new antique leaking wooden quarterly unfinished
 solar shared tiny noisy yearly overdue handmade spare digital bilingual experimental rusty heavy
-folding rented seasonal award-winning abandoned community custom refurbished vegan portable""".split()
+folding rented seasonal award-winning abandoned community custom refurbished vegan portable"""
+)
 _ACTIONS = (
     ("bought", "buy"), ("sold", "sell"), ("repaired", "repair"), ("presented", "present"),
     ("lost", "lose"), ("planned", "plan"), ("finished", "finish"), ("painted", "paint"),
@@ -46,7 +61,7 @@ _TAILS = (
     "and told {other} about it", "before the {thing2} deadline", "as part of project {code}",
     "using a tool called {code}", "following advice from {other}", "for {code} Ltd",
 )  # fmt: skip
-_SYLLABLES = "ba ce di fo gu ka le mi no pu ra se ti vo zu shar len tor vik mon dra quel".split()
+_SYLLABLES = _words("ba ce di fo gu ka le mi no pu ra se ti vo zu shar len tor vik mon dra quel")
 _EPOCH = datetime(2022, 1, 1, tzinfo=UTC)
 
 

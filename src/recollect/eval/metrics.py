@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from recollect.eval.data import Query
+from recollect.eval.trouble import DatasetError
 
 TOKEN_LIMITS = (2048, 4096)
 RESAMPLES = 1000
@@ -66,8 +67,13 @@ def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str,
 
 
 def _through_ir_measures(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:
-    import ir_measures
-    from ir_measures import RR, R, Success, nDCG
+    try:
+        import ir_measures
+        from ir_measures import RR, R, Success, nDCG
+    except ImportError as cause:
+        raise DatasetError(
+            "the measures need ir-measures", hint='pip install "recollect[eval]"'
+        ) from cause
 
     names: dict[Any, str] = {RR: "mrr", nDCG @ 10: "ndcg@10"}
     names |= {R @ k: f"recall@{k}" for k in ks} | {Success @ k: f"hit@{k}" for k in ks}
@@ -81,7 +87,8 @@ def _through_ir_measures(judged: Sequence[Judged], ks: Sequence[int]) -> list[di
     rows: list[dict[str, float]] = [
         dict.fromkeys(names.values(), 0.0) if one.gold else {} for one in judged
     ]
-    for found in ir_measures.iter_calc(list(names), qrels, run) if qrels else ():
+    calculate: Any = cast(Any, ir_measures).iter_calc
+    for found in calculate(list(names), qrels, run) if qrels else ():
         rows[int(found.query_id)][names[found.measure]] = float(found.value)
     return rows
 

@@ -85,7 +85,7 @@ class Recollect:
         spent = (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3
         best: dict[str, int] = {}
         for hit in result.results:
-            key = self._keys.get((bank.id, hit.id), hit.id)
+            key = self._keys.get((bank.id, str(hit.id)), str(hit.id))
             best.setdefault(key, hit.memory.tokens or count_tokens(hit.text))
         return Ranked(
             ids=tuple(best),

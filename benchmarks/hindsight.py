@@ -1,0 +1,308 @@
+"""Hindsight as a system under test: installed in a venv of its own, run on loopback, stopped.
+
+It runs with no LLM (its `chunks` mode), the same MiniLM weights and no cross-encoder, as an
+unprivileged user because its embedded PostgreSQL refuses root.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+import minilm
+from machine import CACHE, disk_bytes
+from recollect.eval.data import Bank, Query, Unit
+from recollect.eval.metrics import Ranked
+from recollect.language.tokens import count_tokens
+
+VERSION = "1.1.0"
+# 1.5.0 of the date library raises on phrases that 1.4.2 reads
+PACKAGES = (f"hindsight-api=={VERSION}", f"hindsight-client=={VERSION}", "dateparser==1.4.2")
+VENV = CACHE / "hindsight"
+BATCH = 100
+
+
+def install() -> Path:
+    """The venv with the peer in it; several gigabytes and minutes the first time."""
+    server = VENV / "bin" / "hindsight-api"
+    if not server.exists():
+        subprocess.run([_interpreter(), "-m", "venv", str(VENV)], check=True)
+        subprocess.run([str(VENV / "bin" / "pip"), "install", "-q", *PACKAGES], check=True)
+    return server
+
+
+def _interpreter() -> str:
+    """A Python that an unprivileged user may run too: root's own is often out of reach."""
+    for candidate in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
+        real = Path(candidate).resolve()
+        if real.exists() and all(
+            part.stat().st_mode & 0o005 == 0o005 for part in (real, *real.parents)
+        ):
+            return candidate
+    raise SystemExit("no Python that an unprivileged user may run; install one system-wide")
+
+
+@dataclass(frozen=True)
+class Usage:
+    cpu_s: float
+    rss_mb: float
+
+
+class Server:
+    """The API server with its embedded PostgreSQL: what both cost, counted together."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], home: Path, port: int, started_s: float
+    ) -> None:
+        self._process = process
+        self.home = home
+        self.port = port
+        self.started_s = started_s
+
+    def usage(self) -> Usage:
+        cpu = rss = 0.0
+        ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+        for pid in self.pids():
+            try:
+                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+                # proportional: PostgreSQL's processes share their buffers
+                rss += _pss_mb(pid) or int(fields[21]) * page / 2**20
+                # children that have ended (a finished connection) are counted with their parent
+                cpu += sum(map(int, fields[11:15])) / ticks
+            except FileNotFoundError:
+                continue  # ended between listing and reading
+        return Usage(cpu, rss)
+
+    def pids(self) -> set[int]:
+        """The server, PostgreSQL (which detaches from it), and all they started."""
+        parents = _parents()
+        roots = {self._process.pid, *(_postmasters(self.home))}
+        found = set(roots)
+        grown = True
+        while grown:
+            more = {pid for pid, parent in parents.items() if parent in found} - found
+            found |= more
+            grown = bool(more)
+        return {pid for pid in found if pid in parents or pid in roots}
+
+    def disk(self) -> int:
+        """Tables and indexes; its write-ahead log is preallocated and would say little."""
+        return sum(disk_bytes(folder / "base") for folder in _data_folders(self.home))
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+        try:
+            payload = None if body is None else orjson.dumps(body)
+            connection.request(method, path, payload, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            content = answer.read()
+        finally:
+            connection.close()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {content[:300]!r}")
+        return orjson.loads(content) if content else None
+
+
+@contextmanager
+def server(*, rounds_s: int = 240) -> Iterator[Server]:
+    """Start it on a free port with an empty home, and leave nothing running."""
+    command = install()
+    home = CACHE / "hindsight-home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    user = _unprivileged()
+    if user:
+        os.chown(home, user.pw_uid, user.pw_gid)
+    port = _free_port()
+    log = (CACHE / "hindsight.log").open("wb")
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        [str(command), "--host", "127.0.0.1", "--port", str(port)],
+        env=_environment(home, port),
+        cwd=home,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}),
+    )
+    running = Server(process, home, port, 0.0)
+    try:
+        _wait(running, process, rounds_s)
+        running.started_s = time.perf_counter() - begun
+        yield running
+    finally:
+        _stop(running, process)
+        log.close()
+
+
+def _environment(home: Path, port: int) -> dict[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(home),
+        "HINDSIGHT_API_LLM_PROVIDER": "none",
+        "HINDSIGHT_API_DATABASE_URL": "pg0",
+        "HINDSIGHT_API_HOST": "127.0.0.1",
+        "HINDSIGHT_API_PORT": str(port),
+        "HINDSIGHT_API_EMBEDDINGS_PROVIDER": "local",
+        "HINDSIGHT_API_EMBEDDINGS_LOCAL_MODEL": str(minilm.folder()),
+        "HINDSIGHT_API_EMBEDDINGS_LOCAL_FORCE_CPU": "true",
+        "HINDSIGHT_API_RERANKER_PROVIDER": "rrf",
+        "HINDSIGHT_API_LOG_LEVEL": "warning",
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+    }
+
+
+def _wait(running: Server, process: subprocess.Popen[bytes], seconds: int) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(
+                f"the peer ended with {process.returncode}; see .cache/hindsight.log"
+            )
+        try:
+            running.call("GET", "/health")
+            return
+        except (OSError, http.client.HTTPException, RuntimeError):
+            time.sleep(0.25)
+    raise RuntimeError("the peer did not answer in time; see .cache/hindsight.log")
+
+
+def _stop(running: Server, process: subprocess.Popen[bytes]) -> None:
+    own = running.pids()
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pid in own - {process.pid}:
+        _end(pid)
+    for _ in range(40):
+        if not any(Path(f"/proc/{pid}").exists() for pid in own):
+            return
+        time.sleep(0.25)
+
+
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGINT)  # PostgreSQL's fast shutdown
+    except ProcessLookupError:
+        return
+
+
+def _postmasters(home: Path) -> list[int]:
+    files = home.rglob("postmaster.pid")
+    return [int(f.read_text().split()[0]) for f in files]
+
+
+def _data_folders(home: Path) -> list[Path]:
+    return [f.parent for f in home.rglob("PG_VERSION") if (f.parent / "base").is_dir()]
+
+
+def _parents() -> dict[int, int]:
+    found: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            found[int(entry.name)] = int(fields[1])
+    return found
+
+
+def _pss_mb(pid: int) -> float:
+    rollup = Path(f"/proc/{pid}/smaps_rollup")
+    try:
+        for line in rollup.read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
+        return 0.0
+    return 0.0
+
+
+def _unprivileged() -> pwd.struct_passwd | None:
+    return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Hindsight:
+    """The peer behind the same protocol as recollect and the baseline."""
+
+    name = f"Hindsight {VERSION}"
+
+    def __init__(self, running: Server, *, budget: str = "mid", max_tokens: int = 8192) -> None:
+        self._server = running
+        self._budget = budget
+        self._max_tokens = max_tokens
+
+    def index(self, bank: Bank) -> None:
+        remaining = iter(bank.units)
+        while batch := list(islice(remaining, BATCH)):
+            self.retain(bank.id, batch)
+
+    def retain(self, bank: str, units: list[Unit]) -> None:
+        items = [_item(unit) for unit in units]
+        self._server.call(
+            "POST", f"/v1/default/banks/{_name(bank)}/memories", {"items": items, "async": False}
+        )
+
+    def gold_key(self, bank: Bank, unit_id: str) -> str:
+        return unit_id
+
+    def search(self, bank: Bank, query: Query) -> Ranked:
+        body: dict[str, Any] = {
+            "query": query.text,
+            "budget": self._budget,
+            "max_tokens": self._max_tokens,
+        }
+        if query.time:
+            body["query_timestamp"] = query.time.isoformat()
+        wall = time.perf_counter()
+        answer = self._server.call(
+            "POST", f"/v1/default/banks/{_name(bank.id)}/memories/recall", body
+        )
+        wall = time.perf_counter() - wall
+        best: dict[str, int] = {}
+        for hit in answer["results"]:
+            unit = (hit.get("metadata") or {}).get("unit", hit["id"])
+            best.setdefault(unit, count_tokens(hit["text"]))
+        return Ranked(tuple(best), tuple(best.values()), wall_ms=wall * 1e3)
+
+
+def _item(unit: Unit) -> dict[str, Any]:
+    said = f"{unit.speaker}: {unit.text}" if unit.speaker else unit.text
+    if title := unit.fields.get("title"):
+        said = f"{title}: {said}"
+    item: dict[str, Any] = {"content": said, "metadata": {"unit": unit.id}}
+    if unit.time:
+        item["timestamp"] = unit.time.isoformat()
+    if unit.tags:
+        item["tags"] = list(unit.tags)
+    return item
+
+
+def _name(bank: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in bank)

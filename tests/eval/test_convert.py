@@ -1,0 +1,159 @@
+"""Converters, on small files of the published shapes."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.eval import Dataset, DatasetError, load
+from recollect.eval.convert import pool
+
+LOCOMO: list[dict[str, Any]] = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ana",
+            "speaker_b": "Ben",
+            "session_2_date_time": "9:05 am on 3 June, 2023",
+            "session_2": [{"speaker": "Ana", "dia_id": "D2:1", "text": "The kiln broke."}],
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ana", "dia_id": "D1:1", "text": "I built a kiln."},
+                {
+                    "speaker": "Ben",
+                    "dia_id": "D1:2",
+                    "text": "Look!",
+                    "img_url": ["u"],
+                    "blip_caption": "a blue boat",
+                },
+            ],
+        },
+        "qa": [
+            {
+                "question": "What broke?",
+                "answer": "kiln",
+                "evidence": ["D1:1; D2:01"],
+                "category": 1,
+            },
+            {"question": "When?", "answer": "May", "evidence": ["D:1:1", "D9:9"], "category": 2},
+            {
+                "question": "What did Ben build?",
+                "adversarial_answer": "a kiln",
+                "evidence": ["D1:1"],
+                "category": 5,
+            },
+        ],
+    }
+]
+
+LONGMEMEVAL: list[dict[str, Any]] = [
+    {
+        "question_id": "q1",
+        "question_type": "multi-session",
+        "question": "Where do I swim?",
+        "answer": "the lake",
+        "question_date": "2023/05/30 (Tue) 23:40",
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 10:00"],
+        "haystack_session_ids": ["a", "b"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "I swim in the lake.", "has_answer": True}],
+            [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}],
+        ],
+        "answer_session_ids": ["a"],
+    },
+    {
+        "question_id": "q2_abs",
+        "question_type": "single-session-user",
+        "question": "What is my cat called?",
+        "answer": "not mentioned",
+        "question_date": "2023/05/30 (Tue) 23:40",
+        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+        "haystack_session_ids": ["a"],
+        "haystack_sessions": [[{"role": "user", "content": "I have a dog.", "has_answer": False}]],
+        "answer_session_ids": ["a"],
+    },
+]
+
+
+def written(tmp_path: Path, content: Any, name: str = "file.json") -> Dataset:
+    path = tmp_path / name
+    path.write_text(json.dumps(content))
+    return load(path)
+
+
+def test_locomo_sessions_come_in_order_with_speaker_and_time(tmp_path: Path) -> None:
+    units = written(tmp_path, LOCOMO).banks[0].units
+    assert [(u.id, u.speaker) for u in units] == [("D1:1", "Ana"), ("D1:2", "Ben"), ("D2:1", "Ana")]
+    assert units[2].time == datetime(2023, 6, 3, 9, 5, tzinfo=UTC)
+
+
+def test_locomo_pictures_are_read_by_their_caption(tmp_path: Path) -> None:
+    assert "a blue boat" in written(tmp_path, LOCOMO).banks[0].units[1].text
+
+
+def test_locomo_evidence_is_read_however_it_is_spelt(tmp_path: Path) -> None:
+    queries = written(tmp_path, LOCOMO).banks[0].queries
+    assert [q.gold for q in queries] == [("D1:1", "D2:1"), ("D1:1",), ("D1:1",)]
+
+
+def test_locomo_categories_have_names_and_adversarial_is_unanswerable(tmp_path: Path) -> None:
+    queries = written(tmp_path, LOCOMO).banks[0].queries
+    assert [(q.category, q.answerable) for q in queries] == [
+        ("multi-hop", True),
+        ("temporal", True),
+        ("adversarial", False),
+    ]
+
+
+def test_locomo_is_asked_when_the_conversation_is_over(tmp_path: Path) -> None:
+    assert {q.time for q in written(tmp_path, LOCOMO).queries} == {
+        datetime(2023, 6, 3, 9, 5, tzinfo=UTC)
+    }
+
+
+def test_longmemeval_gives_every_question_its_own_bank(tmp_path: Path) -> None:
+    dataset = written(tmp_path, LONGMEMEVAL)
+    assert [(b.id, len(b.units)) for b in dataset.banks] == [("q1", 3), ("q2_abs", 1)]
+
+
+def test_longmemeval_gold_is_the_turn_that_has_the_answer(tmp_path: Path) -> None:
+    bank = written(tmp_path, LONGMEMEVAL).banks[0]
+    gold = [u.text for u in bank.units if u.id in bank.queries[0].gold]
+    assert gold == ["I swim in the lake."]
+
+
+def test_longmemeval_abstention_questions_are_unanswerable(tmp_path: Path) -> None:
+    query = written(tmp_path, LONGMEMEVAL).banks[1].queries[0]
+    assert (query.answerable, query.gold, query.category) == (False, (), "abstention")
+
+
+def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
+    folder = tmp_path / "musique_small"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text(
+        '{"id": "d0", "title": "Kiln", "text": "A kiln is hot."}\n'
+    )
+    (folder / "queries.jsonl").write_text(
+        '{"id": "2hop__1_2", "question": "Hot?", "gold": ["d0"]}\n'
+    )
+    bank = load(folder).banks[0]
+    assert bank.units[0].fields == {"title": "Kiln"}
+    assert (bank.queries[0].gold, bank.queries[0].category) == (("d0",), "2-hop")
+
+
+def test_a_json_file_of_no_known_shape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no shape"):
+        written(tmp_path, [{"something": "else"}])
+
+
+def test_pooled_banks_keep_gold_pointing_at_the_same_text(tmp_path: Path) -> None:
+    both = [{**LOCOMO[0], "sample_id": f"conv-{i}"} for i in (1, 2)]
+    dataset = written(tmp_path, both)
+    pooled = pool(dataset, "all").banks[0]
+    texts = {u.id: u.text for u in pooled.units}
+    assert len(texts) == 6
+    assert texts[pooled.queries[3].gold[1]] == "The kiln broke."

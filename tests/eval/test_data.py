@@ -1,0 +1,104 @@
+"""The file format: what can be written down, what is refused, and that nothing is lost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect.eval import DatasetError, load, read_jsonl, write_jsonl
+from recollect.eval.data import Bank, Dataset, Query, Unit, only_banks
+from recollect.eval.times import read_time
+
+EXAMPLE = """\
+{"unit": "u1", "text": "I moved to Lisbon.", "speaker": "Ana", "time": "2024-05-02", "tags": ["home"]}
+{"unit": "u2", "text": "I sold the kayak.", "speaker": "Ben", "session": "s1", "title": "Kayak"}
+
+{"query": "Where does Ana live?", "gold": ["u1"], "category": "single-hop", "time": "2024-06-01"}
+{"query": "What is Ana's cat called?", "gold": []}
+{"query": "Is anyone happy?"}
+"""
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(EXAMPLE)
+    return path
+
+
+def test_a_file_without_banks_is_one_bank(example: Path) -> None:
+    dataset = load(example)
+    assert [(b.id, len(b.units), len(b.queries)) for b in dataset.banks] == [("default", 2, 3)]
+
+
+def test_unknown_keys_of_a_unit_are_authored_fields(example: Path) -> None:
+    assert read_jsonl(example).banks[0].units[1].fields == {"title": "Kayak"}
+
+
+def test_times_without_a_zone_are_utc(example: Path) -> None:
+    assert read_jsonl(example).banks[0].units[0].time == datetime(2024, 5, 2, tzinfo=UTC)
+
+
+def test_empty_gold_means_unanswerable_and_no_gold_means_unjudged(example: Path) -> None:
+    assert [q.answerable for q in read_jsonl(example).queries] == [True, False, None]
+
+
+@pytest.mark.parametrize("name", ["copy.jsonl", "copy.jsonl.gz"])
+def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path, name: str) -> None:
+    dataset = read_jsonl(example)
+    write_jsonl(dataset, tmp_path / name)
+    assert read_jsonl(tmp_path / name, dataset.name) == dataset
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"query": "x", "gold": ["nowhere"]}', "unknown units"),
+        ('{"unit": "u1", "text": "twice"}', "same id"),
+        ('{"text": "no id"}', "neither a unit nor a query"),
+        ('{"unit": "u3"}', "text"),
+        ('{"unit": "u3", "text": "a", "time": "some day"}', "not a time"),
+        ("[1]", "not a JSON object"),
+        ("{", "not JSON"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_refused(example: Path, line: str, complaint: str) -> None:
+    example.write_text(EXAMPLE + line + "\n")
+    with pytest.raises(DatasetError, match=complaint):
+        read_jsonl(example)
+
+
+def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError) as caught:
+        load(tmp_path / "none.jsonl")
+    assert "hint:" in str(caught.value)
+
+
+def test_an_unknown_bank_names_those_there_are() -> None:
+    dataset = Dataset("d", (Bank("alice", (Unit("u", "t"),), (Query("q", "t"),)),))
+    with pytest.raises(DatasetError, match="alice"):
+        only_banks(dataset, ["bob"])
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2025-12-20 (Saturday)", datetime(2025, 12, 20, tzinfo=UTC)),
+        ("2023/05/20 (Sat) 07:34", datetime(2023, 5, 20, 7, 34, tzinfo=UTC)),
+        ("1:56 pm on 8 May, 2023", datetime(2023, 5, 8, 13, 56, tzinfo=UTC)),
+        ("2025-08-29 10:45:00", datetime(2025, 8, 29, 10, 45, tzinfo=UTC)),
+        ("2025-08", datetime(2025, 8, 1, tzinfo=UTC)),
+    ],
+)
+def test_times_as_the_public_sets_write_them(text: str, time: datetime) -> None:
+    assert read_time(text) == time
+
+
+def test_the_end_of_a_bare_day_or_month_is_its_last_instant() -> None:
+    ends = [read_time(text, end=True) for text in ("2025-12-28 (Sunday)", "2025-02")]
+    assert ends == [
+        datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
+        datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
+    ]

@@ -1,0 +1,58 @@
+"""The quality gate: what it accepts, and that it cannot pass by accident."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.eval import DatasetError, parse_rules
+from recollect.eval.gate import Rule, judge
+from recollect.eval.metrics import Figure
+
+OVERALL = {"recall@10": Figure(0.8, 0.7, 0.9, 50), "forbidden@10": Figure(0.1, 0, 0.2, 10)}
+BY_CATEGORY = {"multi-hop": {"recall@10": Figure(0.6, 0.5, 0.7, 20)}}
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("recall@10=0.8", Rule("recall@10", 0.8)),
+        ("recall@10 >= .8", Rule("recall@10", 0.8)),
+        ("forbidden@10<=0", Rule("forbidden@10", 0.0, at_most=True)),
+        ("recall@10[multi-hop]=0.5", Rule("recall@10", 0.5, category="multi-hop")),
+        ("recall@4096tokens=0.9", Rule("recall@4096tokens", 0.9)),
+        ("abstention_precision=0.9", Rule("abstention_precision", 0.9)),
+        ("all-evidence@5=1", Rule("all-evidence@5", 1.0)),
+    ],
+)
+def test_rules_are_read(text: str, rule: Rule) -> None:
+    assert parse_rules(text) == (rule,)
+
+
+def test_several_rules_are_separated_by_commas() -> None:
+    assert len(parse_rules("recall@10=0.8, mrr=0.5,ndcg@10>=0.4")) == 3
+
+
+@pytest.mark.parametrize("text", ["recall@10", "recall@10=much", "=0.5", "recall@10>0.5"])
+def test_a_rule_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(DatasetError, match="not a rule"):
+        parse_rules(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("recall@10=0.8", True),
+        ("recall@10=0.81", False),
+        ("forbidden@10<=0.1", True),
+        ("forbidden@10<=0", False),
+        ("recall@10[multi-hop]=0.65", False),
+    ],
+)
+def test_a_figure_is_held_to_its_bound(text: str, passed: bool) -> None:
+    assert [v.passed for v in judge(parse_rules(text), OVERALL, BY_CATEGORY)] == [passed]
+
+
+@pytest.mark.parametrize("text", ["recall@7=0", "recall@10[unheard-of]=0"])
+def test_a_figure_that_was_not_measured_does_not_pass(text: str) -> None:
+    with pytest.raises(DatasetError):
+        judge(parse_rules(text), OVERALL, BY_CATEGORY)

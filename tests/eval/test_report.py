@@ -1,0 +1,140 @@
+"""One evaluation end to end with a system whose answers are known."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import orjson
+import pytest
+
+from recollect.eval import Bank, Dataset, Query, Ranked, Unit, evaluate
+from recollect.eval.gate import judge, parse_rules
+from recollect.eval.html import render
+from recollect.eval.report import Report
+from recollect.eval.svg import Bar, bars, grouped, growth
+
+
+class WordOverlap:
+    """Ranks units by words shared with the query, and knows nothing when none is."""
+
+    name = "word overlap"
+
+    def __init__(self) -> None:
+        self.indexed: list[str] = []
+
+    def index(self, bank: Bank) -> None:
+        self.indexed.append(bank.id)
+
+    def gold_key(self, bank: Bank, unit_id: str) -> str:
+        return unit_id
+
+    def search(self, bank: Bank, query: Query) -> Ranked:
+        asked = set(query.text.lower().split())
+        shared = {u.id: len(asked & set(u.text.lower().split())) for u in bank.units}
+        ids = tuple(sorted((i for i in shared if shared[i]), key=lambda i: -shared[i]))
+        return Ranked(
+            ids, (5,) * len(ids), nothing_known=not ids, wall_ms=1, stages=(("rank", 0.5),)
+        )
+
+
+DATASET = Dataset(
+    "tiny",
+    (
+        Bank(
+            "a",
+            (Unit("1", "ana built a kiln"), Unit("2", "ben <b>sold</b> the boat")),
+            (
+                Query("q1", "who built a kiln", ("1",), category="who", answerable=True),
+                Query("q2", "nothing matches", (), category="none", answerable=False),
+                Query("q3", "ana sold", ("2",), category="who", answerable=True),
+            ),
+        ),
+    ),
+)
+
+
+@pytest.fixture
+def report() -> Report:
+    return evaluate(DATASET, WordOverlap(), ks=(1, 10))
+
+
+def test_every_bank_is_indexed_before_it_is_asked() -> None:
+    system = WordOverlap()
+    evaluate(DATASET, system)
+    assert system.indexed == ["a"]
+
+
+def test_a_bank_that_exists_is_not_indexed_again() -> None:
+    system = WordOverlap()
+    evaluate(DATASET, system, index=False)
+    assert system.indexed == []
+
+
+def test_the_report_holds_overall_and_category_figures(report: Report) -> None:
+    assert report.overall["recall@1"].value == 0.5
+    assert set(report.by_category) == {"who", "none"}
+    assert report.overall["abstention_recall"].value == 1.0
+
+
+def test_latency_names_wall_cpu_and_stages(report: Report) -> None:
+    assert set(report.latency) == {"wall", "cpu", "stage rank"}
+
+
+def test_misses_name_the_evidence_that_was_not_found(report: Report) -> None:
+    assert [(m.query, m.missing) for m in report.misses] == [("ana sold", ("2",))]
+
+
+def test_the_report_is_plain_json(report: Report) -> None:
+    assert orjson.loads(orjson.dumps(report.as_dict()))["overall"]["recall@1"]["queries"] == 2
+
+
+def test_the_html_loads_nothing_and_runs_nothing(report: Report) -> None:
+    page = render(report, judge(parse_rules("recall@1=0.9"), report.overall, report.by_category))
+    # an SVG's namespace is a name, not something fetched
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|<script|<link|src=|url\(", page)
+    assert "failed: recall@1" in page
+
+
+def test_the_html_escapes_what_users_wrote() -> None:
+    hostile = Dataset(
+        "<i>x</i>", (Bank("a", (Unit("1", "x"),), (Query("q", "<b>y</b>", ("1",)),)),)
+    )
+    page = render(evaluate(hostile, WordOverlap()))
+    assert "<b>y</b>" not in page
+    assert "<i>x</i>" not in page
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        bars("a & b", [Bar("x", 0.5, 0.4, 0.6), Bar("<y>", 0.0)]),
+        grouped("g", {"realmem": {"bm25": 0.2, "recollect": 0.4}, "empty": {}}),
+        growth("cost", {"on": {1000: 3.0, 10000: 30.0}, "none": {}}, x="facts", y="ms"),
+        growth("nothing", {}, x="facts", y="ms"),
+    ],
+)
+def test_plots_are_well_formed(svg: str) -> None:
+    import xml.etree.ElementTree as ET
+
+    assert ET.fromstring(svg).tag.endswith("svg")
+
+
+def test_every_tag_of_the_html_is_closed(report: Report) -> None:
+    class Balance(HTMLParser):
+        open_tags: list[str] = []  # noqa: RUF012
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            if tag not in ("meta", "rect", "line", "circle", "polyline", "html"):
+                self.open_tags.append(tag)
+
+        def handle_startendtag(self, tag: str, attrs: object) -> None:
+            return
+
+        def handle_endtag(self, tag: str) -> None:
+            if tag != "html":
+                assert self.open_tags.pop() == tag
+
+    parser = Balance()
+    parser.feed(render(report))
+    assert parser.open_tags == []
