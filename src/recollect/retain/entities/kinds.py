@@ -33,6 +33,8 @@ def kind_of(words: Sequence[Word], index: int, size: int) -> str:
         return "place"
     if run[-1].text.isdigit() and run[-2:][0].folded in PLACE_WORDS:
         return "place"
+    if size > 1 and first in _DIRECTIONS:
+        return "place"
     if any(c.isdigit() for c in run[-1].text) or last in PRODUCT_WORDS:
         return "product"
     if first in given_names() and (size < 4 and (size > 1 or first not in name_like_words())):
@@ -40,7 +42,7 @@ def kind_of(words: Sequence[Word], index: int, size: int) -> str:
     if looks_like_person(words, index, size):
         return "person"
     before = words[index - 1].folded if index else ""
-    if before in PLACE_BEFORE and before not in ("to", "at", "from", "into"):
+    if _place_before(words, index, before):
         return "place"
     if _inner_capitals(run[-1].text):
         return "technical"
@@ -49,6 +51,25 @@ def kind_of(words: Sequence[Word], index: int, size: int) -> str:
     if before == "at" or (before == "for" and index > 1 and words[index - 2].folded[:4] == "work"):
         return "organisation"
     return "other"
+
+
+def _place_before(words: Sequence[Word], index: int, before: str) -> bool:
+    if before in PLACE_BEFORE:
+        return True
+    earlier = words[index - 2].folded if index > 1 else ""
+    if before == "to":
+        return earlier in _GOING
+    return before == "of" and earlier in PLACE_WORDS
+
+
+_DIRECTIONS = frozenset({"north", "south", "east", "west", "northern", "southern", "eastern"})
+_GOING = frozenset(
+    {
+        *("go", "goes", "going", "went", "gone", "moved", "move", "moving", "trip", "flew", "fly"),
+        *("travel", "travelled", "traveled", "drove", "drive", "driving", "flight", "back", "came"),
+        *("relocated", "returned", "return", "train", "welcome", "flying", "moves", "travels"),
+    }
+)
 
 
 def _inner_capitals(word: str) -> bool:

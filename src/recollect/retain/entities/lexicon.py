@@ -99,8 +99,8 @@ PLACE_WORDS = _words(
 )
 
 PLACE_BEFORE = _words(
-    """in near from visit visited visiting to at across around through via into outside toward
-    towards leaving reached reach northern southern eastern western downtown central greater"""
+    """in near visit visited visiting across around outside toward towards leaving reached reach
+    northern southern eastern western downtown central greater"""
 )
 
 PRODUCT_WORDS = _words(

@@ -50,8 +50,11 @@ class NameMatcher:
         self._kinds[words] = kind if known in (None, "other", kind) else "other"
         if len(words) > self._longest.get(words[0], 0):
             self._longest[words[0]] = len(words)
-        if len(words) == 1 and name != name.lower() and _everyday(words[0]):
-            self._spelled.setdefault(words, set()).add(name)
+        if len(words) == 1 and name != name.lower():
+            # "NC" and "UN" are not "nc" and "un"; "sql" is SQL.
+            short = name.isupper() and len(words[0]) < 4 and kind != "technical"
+            if short or _everyday(words[0]):
+                self._spelled.setdefault(words, set()).add(name)
 
     def at(self, words: Sequence[Word], index: int) -> tuple[int, str] | None:
         """The longest name that begins at ``index``: how many words, and its kind."""
@@ -73,7 +76,9 @@ class NameMatcher:
         if any(word.possessive for word in run[:-1]):
             return False
         spelled = self._spelled.get(key)
-        return spelled is None or run[0].text in spelled or run[0].text[:1].isupper()
+        if spelled is None or run[0].text in spelled:
+            return True
+        return run[0].text[:1].isupper() and not all(name.isupper() for name in spelled)
 
 
 def _everyday(word: str) -> bool:

@@ -1,0 +1,162 @@
+"""A text becomes memories: turns, items and short paragraphs whole, long prose in sentences."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.retain.chunk import chunk, estimate_tokens, statements
+
+SENTENCE = "The quick brown fox number {} jumps over the lazy dog near the river bank today."
+PROSE = " ".join(SENTENCE.format(i) for i in range(20))
+
+
+def texts(text: str) -> list[str]:
+    return [statement.text for statement in statements(text)]
+
+
+def test_a_short_paragraph_is_one_memory() -> None:
+    assert texts("Alice likes tea. Bob does not.\nHe likes coffee.") == [
+        "Alice likes tea. Bob does not.\nHe likes coffee."
+    ]
+
+
+def test_paragraphs_are_memories_of_their_own() -> None:
+    assert texts("Alice likes tea.\n\nBob likes coffee.") == [
+        "Alice likes tea.",
+        "Bob likes coffee.",
+    ]
+
+
+def test_long_prose_splits_between_sentences() -> None:
+    assert all(text.startswith("The quick") and text.endswith("today.") for text in texts(PROSE))
+
+
+def test_long_prose_splits_into_memories_of_40_to_90_tokens() -> None:
+    assert all(40 <= estimate_tokens(text) <= 90 for text in texts(PROSE))
+
+
+def test_a_huge_sentence_is_cut_at_its_clauses() -> None:
+    huge = ", ".join(f"clause number {i} of this endless sentence" for i in range(60)) + "."
+    parts = texts(huge)
+    assert len(parts) > 3
+    assert all(part.endswith((",", ".", "e")) for part in parts)
+
+
+def test_turns_give_their_speaker() -> None:
+    found = statements("Alice: I moved to Berlin.\nBob: Nice! When?")
+    assert [(s.speaker, s.text) for s in found] == [
+        ("Alice", "I moved to Berlin."),
+        ("Bob", "Nice! When?"),
+    ]
+
+
+def test_a_turn_stays_whole_over_several_lines() -> None:
+    found = statements("User: Here is my list:\n- milk\n- eggs\n\nand bread\nAssistant: Noted.")
+    assert [s.text for s in found] == ["Here is my list:\n- milk\n- eggs\n\nand bread", "Noted."]
+
+
+def test_a_turn_keeps_its_time_stamp() -> None:
+    (first, _) = statements("[2023-05-08 13:56] Alice: hello\n[2023-05-08 13:57] Bob: hi")
+    assert (first.speaker, first.stamp, first.text) == ("Alice", "2023-05-08 13:56", "hello")
+
+
+def test_a_labelled_note_is_no_turn() -> None:
+    found = statements("Note: the server is down.\nStatus: open")
+    assert all(s.speaker is None for s in found)
+
+
+def test_list_items_stay_whole_and_lose_their_bullet() -> None:
+    assert texts("- buy milk\n  and eggs\n* call Bob\n1. write home") == [
+        "buy milk\n  and eggs",
+        "call Bob",
+        "write home",
+    ]
+
+
+def test_headings_are_the_context_of_what_is_below() -> None:
+    found = statements("# Project\n\nIntro.\n\n## Storage\n\n- SQLite\n\n# Team\n\nAlice leads.")
+    assert [(s.heading, s.text) for s in found] == [
+        ("Project", "Intro."),
+        ("Project > Storage", "SQLite"),
+        ("Team", "Alice leads."),
+    ]
+
+
+def test_an_underlined_heading_is_a_heading() -> None:
+    (only,) = statements("Storage\n=======\n\nIt is SQLite.")
+    assert (only.heading, only.text) == ("Storage", "It is SQLite.")
+
+
+def test_a_heading_with_nothing_below_is_not_lost() -> None:
+    assert texts("# Done\n# Open\n\nWrite docs.") == ["# Done", "Write docs."]
+
+
+def test_code_stays_whole() -> None:
+    code = "```python\nx = 1\n\n# not a heading\ny = 2\n```"
+    assert texts(f"Look:\n\n{code}\n\nDone.") == ["Look:", code, "Done."]
+
+
+def test_a_table_stays_whole() -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    assert texts(f"Figures\n\n{table}") == ["Figures", table]
+
+
+def test_the_callers_token_count_is_used() -> None:
+    assert len(statements(PROSE, count=lambda text: 1)) == 1
+
+
+def test_chunks_hold_the_statements_with_their_headings() -> None:
+    text = f"# One\n\n{PROSE}\n\n# Two\n\n{PROSE}"
+    chunks = chunk(text, max_tokens=200)
+    assert all(
+        sum(c.span[0] <= s.span[0] and s.span[1] <= c.span[1] for c in chunks) == 1
+        for s in statements(text)
+    )
+    assert chunks[0].text.startswith("# One")
+
+
+def test_chunks_stay_within_their_tokens() -> None:
+    assert all(estimate_tokens(c.text) <= 200 for c in chunk(PROSE * 5, max_tokens=200))
+
+
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "", "# Title", "## Part", "- item one", "  more of it", "Alice: hello. How are you?",
+                "Bob: fine", "| a | b |", "```", "Plain text here. It goes on!", "Title", "====",
+                "1. first", "---", "word " * 120, "东京。大阪。", "x" * 900, SENTENCE * 9,
+            ]
+        ),
+        st.text(alphabet="ab .:#-*|`1\t", max_size=20),
+    ),
+    max_size=14,
+)  # fmt: skip
+
+
+@given(LINES)
+def test_statements_cover_all_text_once(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    found = statements(text)
+    spans = [s.span for s in found]
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    headings = {part for s in found for part in s.heading.split(" > ")}
+    left = "".join(
+        char if not any(a <= place < b for a, b in spans) else " "
+        for place, char in enumerate(text)
+    )
+    for line in left.splitlines():
+        bare = line.strip().lstrip("#").strip().rstrip("#").strip()
+        assert not bare.strip("=-") or bare in headings
+
+
+@given(LINES)
+def test_chunks_cover_all_text_once(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    spans = [c.span for c in chunk(text, max_tokens=60)]
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    covered = {place for a, b in spans for place in range(a, b)}
+    assert all(place in covered for place, char in enumerate(text) if not char.isspace())
