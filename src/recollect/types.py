@@ -5,7 +5,7 @@ All of them are frozen: a stage makes a new value, it never changes one it was g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -220,8 +220,17 @@ class Hit:
     arms: Mapping[Arm, ArmScore]
     scores: Mapping[str, float]  # fused, relevance, and every boost factor, by name
     hop: int = 0  # 0 = direct, 1 = a neighbour brought in by expand_hops
-    matched_terms: tuple[str, ...] = ()
-    explanation: Explanation | None = None
+    explain: Callable[[], Explanation] | None = field(default=None, compare=False, repr=False)
+    match: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """The tree behind the score, read off the columns that made it when asked for."""
+        return None if self.explain is None else self.explain()
+
+    @property
+    def matched_terms(self) -> tuple[str, ...]:
+        return () if self.match is None else self.match()
 
     @property
     def id(self) -> str:

@@ -1,0 +1,52 @@
+"""Dates as recollect keeps them: aware, UTC, whole microseconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+
+from recollect.errors import InvalidInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(when: datetime) -> int:
+    return (when - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def utc(when: datetime) -> datetime:
+    """A naive time is taken as UTC."""
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def parse_when(value: str | date | datetime | None, name: str = "timestamp") -> datetime | None:
+    """A caller's date or time: ISO 8601 text, date or datetime, or None."""
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return utc(value)
+    if isinstance(value, date):
+        return datetime.combine(value, time(), UTC)
+    try:
+        return utc(datetime.fromisoformat(value.strip()))
+    except (ValueError, AttributeError, OverflowError) as error:
+        raise InvalidInput(
+            f"{name} {value!r} is not a date",
+            hint="use ISO 8601, for example 2026-11-15 or 2026-11-15T09:30:00Z",
+        ) from error
+
+
+def is_day(value: str | date | datetime | None) -> bool:
+    """Whether the caller named a whole day rather than an instant."""
+    if isinstance(value, str):
+        return len(value.strip()) == 10
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def readable(when: datetime) -> str:
+    """The date as the models read it: "June 05, 2022 (2022-06-05)"."""
+    return when.strftime("%B %d, %Y (%Y-%m-%d)")

@@ -1,0 +1,479 @@
+"""The facade: every verb of recollect, thin over the write path, the read path and the store."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from recollect.config import Settings, load_settings
+from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.recall.request import When
+from recollect.recall.result import RecallResult
+from recollect.storage.base import BankStats, ModelIdentity, Store
+from recollect.telemetry import OnEvent, Run
+from recollect.types import (
+    Bank,
+    Chunk,
+    Document,
+    Entity,
+    Evidence,
+    Link,
+    Memory,
+    RetainResult,
+    StageEvent,
+    State,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+
+
+class Recollect:
+    """Memory banks in one store. Made by `recollect.open()`; safe to use from many threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._model_lock = threading.Lock()
+        self._store = self._open_store()
+
+    # --- parts, each made when first needed --------------------------------------------------
+
+    def _open_store(self) -> Store:
+        from recollect.storage.sqlite.store import SqliteStore
+
+        path = self.settings.db or str(default_path())
+        if path.startswith(("postgres://", "postgresql://")):
+            raise InvalidInput(
+                "this build has no PostgreSQL store", hint="give a file path; the embedded store needs no server"
+            )
+        if path == ":memory:":
+            self._temporary = tempfile.TemporaryDirectory(prefix="recollect-")
+            path = str(Path(self._temporary.name) / "memory.db")
+        return SqliteStore(
+            Path(path).expanduser(), model=self._identity, busy_timeout_ms=self.settings.busy_timeout_ms
+        )
+
+    @cached_property
+    def embedder(self):  # noqa: ANN201
+        from recollect.models.registry import load_embedder
+
+        with self._model_lock:
+            return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(max(4, 4 * self.settings.threads), thread_name_prefix="recollect")
+
+    @cached_property
+    def _recalling(self):  # noqa: ANN202
+        from recollect.models.registry import load_reranker
+        from recollect.recall.pipeline import Recalling
+
+        named = self.settings.reranker
+        spec = None if named == "default" else "none" if named in ("none", "rrf", "late-interaction") else named
+        return Recalling(self.embedder, load_reranker(spec), self.settings, self._workers)
+
+    @cached_property
+    def _retaining(self):  # noqa: ANN202
+        from recollect.retain.pipeline import Retaining
+
+        return Retaining(self._store, self.embedder, None, self.settings)
+
+    @cached_property
+    def _cache(self):  # noqa: ANN202
+        from recollect.recall.cache import QueryCache
+
+        return QueryCache[RecallResult](self.settings.cache_entries, self.settings.cache_seconds)
+
+    def _identity(self) -> ModelIdentity:
+        kept = self.embedder.token_dimensions if self.settings.token_vectors else 0
+        return self.embedder.name, self.embedder.dimensions, kept
+
+    def _checked(self, bank: str) -> None:
+        """The bank's vectors must be this process's model's."""
+        held, mine = self._store.model_of(bank), self._identity()
+        if held[:2] != mine[:2]:
+            raise StoreError(
+                f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
+                f"this process uses {mine[0]} ({mine[1]})",
+                hint=f"open it with embedder={held[0]!r}, or make its vectors anew: recollect reembed {bank}",
+            )
+
+    def close(self) -> None:
+        workers = self.__dict__.pop("_workers", None)
+        if workers is not None:
+            workers.shutdown(wait=True, cancel_futures=True)
+        self._store.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def retain(
+        self, bank: str, content: Any, *, progress: Progress | None = None, **shared: Any
+    ) -> RetainResult:
+        """Remember. `content` is a text, a dict (content, text or turns, with timestamp, context,
+        document_id, tags, metadata, entities …) or a list of these; keyword arguments apply to
+        every item. Durable and visible to the next recall when it returns."""
+        from recollect.retain.pipeline import retain
+
+        check_bank_name(bank)
+        if self._store.bank(bank) is not None:
+            self._checked(bank)
+        return retain(self._retaining, bank, content, shared, _now(), progress)
+
+    def retain_file(
+        self, bank: str, path: str | Path, *, progress: Progress | None = None, **shared: Any
+    ) -> RetainResult:
+        """A Markdown or text file as one document, or JSONL with one item a line."""
+        from recollect.retain.files import read_file
+
+        return self.retain(bank, read_file(Path(path)), progress=progress, **shared)
+
+    def update(self, bank: str, memory_id: str, **changes: Any) -> Memory:
+        """Correct one memory. The earlier wording stays visible to `as_of` before now."""
+        from recollect.retain.edit import update
+
+        self._checked(bank)
+        update(self._store, self.embedder, self.settings, bank, memory_id, changes, _now())
+        return self.load(bank, memory_id)
+
+    def reinforce(self, bank: str, memory_id: str, evidence: Evidence) -> Memory:
+        """Move an opinion's confidence by evidence for or against it."""
+        from recollect.retain.edit import reinforce
+
+        reinforce(self._store, bank, memory_id, evidence, _now())
+        return self.load(bank, memory_id)
+
+    def review(self, bank: str, memory_id: str) -> Memory:
+        """Mark as still true: its lifecycle starts anew."""
+        from recollect.retain.edit import annotate
+
+        annotate(self._store, bank, memory_id, {"last_reviewed_at": _now()})
+        return self.load(bank, memory_id)
+
+    def invalidate(self, bank: str, memory_id: str) -> Memory:
+        """Withdraw without deleting: recall no longer returns it, `as_of` an earlier time does."""
+        from recollect.retain.edit import retire
+
+        retire(self._store, bank, memory_id, State.INVALIDATED, None, _now())
+        return self.load(bank, memory_id)
+
+    def supersede(self, bank: str, memory_id: str, by: str) -> Memory:
+        """Mark as replaced by another memory."""
+        from recollect.retain.edit import retire
+
+        self.load(bank, by)
+        retire(self._store, bank, memory_id, State.SUPERSEDED, by, _now())
+        return self.load(bank, memory_id)
+
+    def forget(self, bank: str, memory_id: str | None = None, *, document_id: str | None = None) -> int:
+        """Delete one memory, or one document, with everything derived only from it: text,
+        vectors, terms, links. Gives the number of memories that went."""
+        from recollect.retain.edit import forget
+
+        if (memory_id is None) == (document_id is None):
+            raise InvalidInput("forget what?", hint="give a memory id, or document_id=…, not both")
+        return forget(self._store, bank, memory_id, document_id)
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def recall(
+        self,
+        bank: str,
+        query: str,
+        *,
+        on_event: OnEvent | None = None,
+        **options: Any,
+    ) -> RecallResult:
+        """What matters now, within `max_tokens`.
+
+        Options: budget ("low", "mid", "high"), max_tokens, types, tags, tags_match, tag_groups,
+        query_timestamp, temporal_window, include_chunks, max_chunk_tokens, min_score,
+        expand_hops, verbosity, as_of, deadline_ms, trace."""
+        from recollect.recall.pipeline import recall
+
+        request = self._request(query, options)
+        self._checked(bank)
+        view = self._store.view(bank)
+        minute = request.now.replace(second=0, microsecond=0)
+        key = (bank, view.seq, replace(request, now=minute))
+        if not request.trace and request.deadline_ms is None:
+            held = self._cache.get(key)
+            if held is not None:
+                if on_event:
+                    on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
+                return replace(held, cached=True)
+        result = recall(self._recalling, view, request, Run(on_event))
+        if not result.degraded:
+            self._cache.put(key, result)
+        return result
+
+    def recall_events(self, bank: str, query: str, **options: Any) -> Iterator[StageEvent | RecallResult]:
+        """Stage events while the recall runs, and the result last."""
+        from queue import SimpleQueue
+
+        queue: SimpleQueue[StageEvent | RecallResult | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                queue.put(self.recall(bank, query, on_event=queue.put, **options))
+            except BaseException as error:  # noqa: BLE001  handed to the caller below
+                queue.put(error)
+
+        self._workers.submit(work)
+        while True:
+            item = queue.get()
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+            if isinstance(item, RecallResult):
+                return
+
+    def why(self, bank: str, query: str, memory_id: str, **options: Any):  # noqa: ANN201
+        """Why a memory was, or was not, returned for a query: stage by stage."""
+        from recollect.recall.why import why
+
+        request = self._request(query, options)
+        self._checked(bank)
+        view = self._store.view(bank)
+        return why(self._recalling, view, request, memory_id, Run())
+
+    def load(self, bank: str, memory_id: str) -> Memory:
+        """One memory whole."""
+        view = self._store.view(bank)
+        key = view.key_of(memory_id)
+        found = [] if key is None else view.load([key])
+        if not found:
+            raise NotFound(
+                f"bank {bank!r} has no memory {memory_id!r}", hint="ids come from retain, recall and memories"
+            )
+        return found[0]
+
+    def _request(self, query: str, options: Mapping[str, Any]):  # noqa: ANN202
+        from recollect.recall.request import recall_request
+
+        known = recall_request.__kwdefaults__ or {}
+        names = set(known) | RECALL_OPTIONS
+        for name in options:
+            if name not in names:
+                raise InvalidInput(
+                    f"recall has no option {name!r}", hint="options: " + ", ".join(sorted(names - {"now"}))
+                )
+        return recall_request(query, now=_now(), **options)
+
+    # --- looking around ----------------------------------------------------------------------
+
+    def banks(self) -> list[Bank]:
+        return self._store.banks()
+
+    def bank(self, bank: str) -> Bank:
+        found = self._store.bank(bank)
+        if found is None:
+            self._store.model_of(bank)  # raises with the hint
+        assert found is not None
+        return found
+
+    def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
+        check_bank_name(bank)
+        return self._store.create_bank(bank, config)
+
+    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
+        return self._store.configure_bank(bank, config)
+
+    def delete_bank(self, bank: str) -> None:
+        if not self._store.delete_bank(bank):
+            self.bank(bank)
+
+    def documents(self, bank: str, *, limit: int = 100, after: str | None = None) -> list[Document]:
+        return self._store.documents(bank, limit, after)
+
+    def document(self, bank: str, document_id: str) -> Document:
+        """A document with its text."""
+        found = self._store.document(bank, document_id)
+        if found is None:
+            raise NotFound(f"bank {bank!r} has no document {document_id!r}", hint="`documents` lists them")
+        text = "\n".join(c.text for c in self._store.document_chunks(bank, document_id))
+        return replace(found, text=text)
+
+    def chunks(self, bank: str, document_id: str) -> list[Chunk]:
+        return self._store.document_chunks(bank, document_id)
+
+    def memories(
+        self,
+        bank: str,
+        *,
+        type: str | None = None,
+        state: str | None = None,
+        document_id: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> list[Memory]:
+        """Newest first; page on with after= the last id seen."""
+        given = {"type": type, "state": state, "document_id": document_id}
+        return self._store.memories(bank, limit, after, {k: v for k, v in given.items() if v is not None})
+
+    def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
+        return self._store.entities(bank, limit)
+
+    def links(self, bank: str, memory_id: str) -> list[Link]:
+        self.load(bank, memory_id)
+        return self._store.links(bank, memory_id)
+
+    def revisions(self, bank: str, memory_id: str) -> list[Memory]:
+        """Earlier wordings, oldest first."""
+        return self._store.revisions(bank, memory_id)
+
+    def stats(self, bank: str) -> BankStats:
+        return self._store.stats(bank)
+
+    # --- moving ------------------------------------------------------------------------------
+
+    def export(self, bank: str) -> Iterator[dict[str, Any]]:
+        """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
+        from recollect.storage.transfer import export
+
+        self.bank(bank)
+        return export(self._store, bank)
+
+    def import_bank(
+        self, lines: Iterable[Mapping[str, Any]], bank: str | None = None, *, progress: Progress | None = None
+    ) -> Bank:
+        from recollect.storage.transfer import import_bank
+
+        return self.bank(import_bank(self._store, lines, bank, progress))
+
+
+RECALL_OPTIONS = {
+    "budget",
+    "max_tokens",
+    "include_chunks",
+    "max_chunk_tokens",
+    "min_score",
+    "expand_hops",
+    "verbosity",
+    "deadline_ms",
+    "trace",
+    "without",
+}
+
+
+def _awaited(
+    method: Callable[Concatenate[Recollect, P], T],
+) -> Callable[Concatenate[AsyncRecollect, P], Awaitable[T]]:
+    """The same verb, awaited: the work runs in a thread (SQLite and onnxruntime free the GIL)."""
+
+    @wraps(method)
+    async def call(self: AsyncRecollect, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
+
+    return call
+
+
+class AsyncRecollect:
+    """`Recollect` with every verb awaited; made by `recollect.aopen()`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened: Recollect | None = None
+
+    @property
+    def sync(self) -> Recollect:
+        if self._opened is None:
+            raise StoreError("not open yet", hint="use `async with recollect.aopen(…) as memory`")
+        return self._opened
+
+    async def __aenter__(self) -> Self:
+        self._opened = await asyncio.to_thread(Recollect, self._settings)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await asyncio.to_thread(self._opened.close)
+
+    retain = _awaited(Recollect.retain)
+    retain_file = _awaited(Recollect.retain_file)
+    recall = _awaited(Recollect.recall)
+    why = _awaited(Recollect.why)
+    load = _awaited(Recollect.load)
+    update = _awaited(Recollect.update)
+    reinforce = _awaited(Recollect.reinforce)
+    review = _awaited(Recollect.review)
+    invalidate = _awaited(Recollect.invalidate)
+    supersede = _awaited(Recollect.supersede)
+    forget = _awaited(Recollect.forget)
+    banks = _awaited(Recollect.banks)
+    bank = _awaited(Recollect.bank)
+    create_bank = _awaited(Recollect.create_bank)
+    configure_bank = _awaited(Recollect.configure_bank)
+    delete_bank = _awaited(Recollect.delete_bank)
+    documents = _awaited(Recollect.documents)
+    document = _awaited(Recollect.document)
+    chunks = _awaited(Recollect.chunks)
+    memories = _awaited(Recollect.memories)
+    entities = _awaited(Recollect.entities)
+    links = _awaited(Recollect.links)
+    revisions = _awaited(Recollect.revisions)
+    stats = _awaited(Recollect.stats)
+    import_bank = _awaited(Recollect.import_bank)
+
+    async def export(self, bank: str) -> list[dict[str, Any]]:
+        return await asyncio.to_thread(lambda: list(self.sync.export(bank)))
+
+    async def recall_events(
+        self, bank: str, query: str, **options: Any
+    ) -> AsyncIterator[StageEvent | RecallResult]:
+        """Stage events while the recall runs, and the result last."""
+        events = self.sync.recall_events(bank, query, **options)
+        while True:
+            item = await asyncio.to_thread(next, events, None)
+            if item is None:
+                return
+            yield item
+
+
+def open_memory(db: str | Path | None = None, **settings: Any) -> Recollect:
+    return Recollect(load_settings(db=None if db is None else str(db), **settings))
+
+
+def aopen_memory(db: str | Path | None = None, **settings: Any) -> AsyncRecollect:
+    return AsyncRecollect(load_settings(db=None if db is None else str(db), **settings))
+
+
+def default_path() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("recollect", appauthor=False) / "memory.db"
+
+
+def check_bank_name(bank: str) -> None:
+    if not isinstance(bank, str) or not bank.strip() or len(bank) > 200 or "\x00" in bank:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{bank!r} is no name for a bank", hint="use a text of 1 to 200 characters")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+Names = Sequence[str]
+_ = When

@@ -1,0 +1,109 @@
+"""Boost: signals that relevance cannot see nudge it, each by 1 + α · (signal − 0.5).
+
+Multiplicative, so that recency, time, evidence and lifecycle never outvote relevance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.dates import to_micros
+from recollect.recall.pool import Pool
+from recollect.storage.base import NO_TIME, Columns, Floats
+from recollect.types import MemoryType, State, Window
+
+ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1}
+DAY = 86_400_000_000  # microseconds
+YEAR_DAYS = 365
+AGING, STALE, EXPIRED = 0.75, 1.0, 1.5  # shares of a kind's window used up
+_TYPES, _STATES = tuple(MemoryType), tuple(State)
+
+
+def boost(pool: Pool, now: datetime, window: Window | None, decay: str, superseded: float) -> Pool:
+    """final = relevance × every factor."""
+    columns, at = pool.columns, to_micros(now)
+    factors = {
+        "recency": _nudge("recency", recency(columns, at, decay)),
+        "temporal": _nudge("temporal", temporal(columns, window)),
+        "proof": _nudge("proof", proof(columns)),
+        "lifecycle": lifecycle(columns, at) * _current(columns, at, superseded),
+    }
+    final = pool.relevance.astype(np.float32)
+    for factor in factors.values():
+        final = final * factor
+    return replace(pool, factors=factors, final=final)
+
+
+def _nudge(name: str, signal: Floats) -> Floats:
+    return (1 + ALPHA[name] * (signal - 0.5)).astype(np.float32)
+
+
+def recency(columns: Columns, now: int, decay: str = "linear") -> Floats:
+    """1 today, 0.1 after a year; 0.5 with no date. A memory known only to the month or year is
+    judged by the end of that month or year: nothing says that it is older."""
+    dated = columns.happened_from != NO_TIME
+    last = np.minimum(np.where(dated, columns.happened_until, now), now)
+    begun = np.where(dated, columns.happened_from, now)
+    days = np.maximum(now - np.maximum(last, begun), 0) / DAY
+    if decay == "none":
+        return np.full(len(days), 0.5, np.float32)
+    if decay == "exponential":
+        curve = np.maximum(np.exp2(-days / (YEAR_DAYS / 2)), 0.1)
+    else:
+        curve = np.clip(1 - days / YEAR_DAYS, 0.1, 1)
+    return np.where(dated, curve, 0.5).astype(np.float32)
+
+
+def temporal(columns: Columns, window: Window | None) -> Floats:
+    if window is None:
+        return np.full(len(columns.keys), 0.5, np.float32)
+    return closeness(columns, window)
+
+
+def closeness(columns: Columns, window: Window) -> Floats:
+    """1 in the middle of the window, 0 at its edge and beyond; an open window has no middle,
+    so everything inside it is equally close. No date: 0.5."""
+    dated = columns.happened_from != NO_TIME
+    start = None if window.start is None else to_micros(window.start)
+    end = None if window.end is None else to_micros(window.end)
+    middle_of = columns.happened_from + (columns.happened_until - columns.happened_from) // 2
+    if start is None or end is None:
+        inside = np.ones(len(middle_of), np.bool_)
+        inside &= True if start is None else middle_of >= start
+        inside &= True if end is None else middle_of < end
+        near: NDArray[np.float64] = inside.astype(np.float64)
+    else:
+        # A memory that spans the middle is in the middle, however long it is.
+        middle, half = (start + end) / 2, max((end - start) / 2, 1)
+        point = np.clip(middle, columns.happened_from, columns.happened_until)
+        spans = np.minimum(np.abs(point - middle), np.abs(middle_of - middle))
+        near = 1 - np.minimum(spans / half, 1)
+    return np.where(dated, near, 0.5).astype(np.float32)
+
+
+def proof(columns: Columns) -> Floats:
+    observed = columns.type == _TYPES.index(MemoryType.OBSERVATION)
+    signal = np.clip(0.5 + np.log(np.maximum(columns.proof, 1)) / 10, 0, 1)
+    return np.where(observed, signal, 0.5).astype(np.float32)
+
+
+def lifecycle(columns: Columns, now: int) -> Floats:
+    """fresh 1.0, aging 0.85, stale 0.5, expired 0.2, by share of the kind's window used up."""
+    age = np.maximum(now - columns.fresh_from, 0) / DAY
+    with np.errstate(invalid="ignore"):
+        used = np.nan_to_num(age / columns.lifetime_days, nan=0.0)
+    used = np.where(columns.fresh_from == NO_TIME, 0.0, used)
+    factor = np.select([used >= EXPIRED, used >= STALE, used >= AGING], [0.2, 0.5, 0.85], 1.0)
+    over = (columns.valid_until != NO_TIME) & (columns.valid_until <= now)
+    return np.where(over, 0.2, factor).astype(np.float32)
+
+
+def _current(columns: Columns, now: int, superseded: float) -> Floats:
+    """A value that was replaced (by the time asked about) stands back behind its successor."""
+    replaced = (columns.state == _STATES.index(State.SUPERSEDED)) & (columns.known_until <= now)
+    return np.where(replaced, superseded, 1.0).astype(np.float32)

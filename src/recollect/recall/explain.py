@@ -1,0 +1,127 @@
+"""Explain: the tree of numbers behind a score, and why a memory was, or was not, returned.
+
+Nothing is computed again here: the trees are read off the columns that made the ranking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from recollect.language.terms import terms
+from recollect.recall.pool import Pool
+from recollect.recall.relevance import Calibration
+from recollect.recall.understand import Query
+from recollect.types import Arm, Explanation, Memory
+
+MEANING: Mapping[str, str] = {
+    "semantic": "similarity of meaning",
+    "keyword": "share of the query's keywords covered",
+    "late": "late interaction, token by token",
+    "cross": "cross-encoder",
+    "graph": "links to the best hits",
+    "window": "inside (+1) or outside (−1) the time asked for",
+    "recency": "recency",
+    "temporal": "closeness to the time asked for",
+    "proof": "evidence",
+    "lifecycle": "lifecycle",
+}
+
+
+def explain(pool: Pool, row: int, calibration: Calibration | None) -> Explanation:
+    """final = relevance × factors; relevance = sigmoid(bias + Σ weight · signal)."""
+    factors = [
+        Explanation(float(f[row]), f"{MEANING[name]} factor") for name, f in pool.factors.items()
+    ]
+    details = (_relevance(pool, row, calibration), *factors)
+    return Explanation(float(pool.final[row]), "final score", details, "product")
+
+
+def _relevance(pool: Pool, row: int, calibration: Calibration | None) -> Explanation:
+    value = float(pool.relevance[row])
+    if calibration is None or not pool.terms:
+        return Explanation(value, "relevance, spread by fused rank", (_fused(pool, row),))
+    parts = [
+        Explanation(
+            0.0 if math.isnan(float(term[row])) else float(term[row]),
+            f"{MEANING[name]}: {float(pool.signals[name][row]):.4f} × {calibration.weights[name]:g}",
+        )
+        for name, term in pool.terms.items()
+    ]
+    bias = Explanation(calibration.bias, "bias")
+    logit = Explanation(bias.value + sum(t.value for t in parts), "logit", (bias, *parts), "sum")
+    return Explanation(value, "relevance", (logit,), "sigmoid")
+
+
+def _fused(pool: Pool, row: int) -> Explanation:
+    details = tuple(
+        Explanation(float(c.rank[row]), f"rank in the {arm.value} arm") for arm, c in pool.arms.items() if c.rank[row]
+    )
+    return Explanation(float(pool.fused[row]), "fused score", details)
+
+
+def matched(query: Query, memory: Memory) -> tuple[str, ...]:
+    """The query's terms that the memory holds in any field."""
+    fields = (
+        memory.text,
+        memory.context,
+        memory.speaker,
+        memory.title,
+        memory.summary,
+        memory.topic_path,
+        *memory.recall_when,
+        *memory.tags,
+    )
+    held = {term for text in fields if text for term in terms(text)}
+    return tuple(term for term in query.terms if term in held)
+
+
+@dataclass(frozen=True, slots=True)
+class StageVerdict:
+    """What one stage did with the memory."""
+
+    stage: str
+    passed: bool
+    says: str
+    needed: str | None = None  # what it would have taken, where it did not pass
+    numbers: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why, or why not: stage by stage."""
+
+    memory_id: str
+    query: str
+    returned: bool
+    rank: int | None
+    left_at: str | None  # the stage at which it left, None when it was returned
+    stages: tuple[StageVerdict, ...]
+    explanation: Explanation | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "memory_id": self.memory_id,
+            "query": self.query,
+            "returned": self.returned,
+            "rank": self.rank,
+            "left_at": self.left_at,
+            "stages": [
+                {
+                    "stage": s.stage,
+                    "passed": s.passed,
+                    "says": s.says,
+                    **({"needed": s.needed} if s.needed else {}),
+                    **dict(s.numbers),
+                }
+                for s in self.stages
+            ],
+            "explanation": self.explanation.as_dict() if self.explanation else None,
+        }
+
+
+def arm_line(arm: Arm, pool: Pool, row: int) -> str:
+    column = pool.arms[arm]
+    return f"rank {int(column.rank[row])} with {float(column.score[row]):.3f}"

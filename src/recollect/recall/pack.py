@@ -1,0 +1,56 @@
+"""Pack: in order of final score until the tokens are used up. Only text counts; one that
+does not fit is skipped, a later one that fits is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.tokens import count_tokens, truncate
+from recollect.recall.pool import Pool
+from recollect.storage.base import Keys
+from recollect.types import Chunk
+
+
+def order(pool: Pool) -> NDArray[np.int64]:
+    """Rows of the pool, best final score first; ties by fused score, then by key."""
+    return np.lexsort((pool.keys, -pool.fused, -pool.final))
+
+
+def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:
+    taken: list[int] = []
+    room = max_tokens
+    costs = pool.columns.tokens[rows].tolist()
+    for row, cost in zip(rows.tolist(), costs, strict=True):
+        if cost <= room:
+            taken.append(row)
+            room -= cost
+            if room == 0:
+                break
+    return taken
+
+
+def pack_chunks(wanted: Iterable[str], found: Mapping[str, Chunk], max_tokens: int) -> tuple[Chunk, ...]:
+    """Chunks in the order of their best hit; the last one is cut to fit, and marked."""
+    out: list[Chunk] = []
+    room = max_tokens
+    for chunk_id in dict.fromkeys(wanted):
+        chunk = found.get(chunk_id)
+        if chunk is None or room <= 0:
+            continue
+        cost = count_tokens(chunk.text)
+        if cost > room:
+            text = truncate(chunk.text, room)
+            if text:
+                out.append(Chunk(chunk.id, chunk.document_id, chunk.position, text, truncated=True))
+            break
+        out.append(chunk)
+        room -= cost
+    return tuple(out)
+
+
+def hops(pool: Pool, keys: Keys) -> NDArray[np.bool_]:
+    """Which of `keys` are not in the pool's answer already."""
+    return ~np.isin(keys, pool.keys)

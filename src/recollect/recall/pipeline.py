@@ -1,0 +1,245 @@
+"""The read path: understand → retrieve → fuse → rerank → boost → pack."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.config import Settings
+from recollect.errors import ModelError, RecollectError
+from recollect.models.base import Embedder, Reranker
+from recollect.recall.boost import boost
+from recollect.recall.explain import explain, matched
+from recollect.recall.fuse import RRF, WEIGHTED, fuse
+from recollect.recall.pack import order, pack, pack_chunks
+from recollect.recall.pool import Pool
+from recollect.recall.relevance import Calibration, calibrations, evidence, judge, spread
+from recollect.recall.request import RecallRequest
+from recollect.recall.rerank import cross_encode, late_interaction
+from recollect.recall.result import RecallResult, Trace
+from recollect.recall.retrieve import Deadline, Retrieved, retrieve
+from recollect.recall.understand import Query, understand
+from recollect.storage.base import View
+from recollect.telemetry import Run
+from recollect.types import ArmScore, Band, Hit, Memory
+
+HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
+HOP_PARENTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """The models, settings and threads a recall works with."""
+
+    embedder: Embedder
+    reranker: Reranker | None
+    settings: Settings
+    workers: ThreadPoolExecutor
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Everything known just before packing; `why` reads it, too."""
+
+    query: Query
+    pool: Pool
+    rows: NDArray[np.int64]  # best first
+    calibration: Calibration | None
+    retrieved: Retrieved
+    depth: int
+
+
+def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> RecallResult:
+    ranked = rank(with_, view, request, run)
+    with run.stage("pack") as span:
+        rows = _considered(ranked, request, with_.settings)
+        taken = pack(ranked.pool, rows, request.max_tokens)
+        hits = _hits(view, ranked, taken)
+        hits += _neighbours(view, ranked, request, hits) if request.expand_hops else []
+        span.note(packed=len(hits), considered=len(rows))
+    return _result(view, request, ranked, hits, run)
+
+
+def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
+    settings, deadline = with_.settings, Deadline(run, request.deadline_ms)
+    depth = search_depth(request, settings)
+    with run.stage("understand"):
+        query = understand(request, view.resolver)
+    with run.stage("retrieve"):
+        found = retrieve(
+            view, query, request, depth, with_.embedder, settings.min_similarity, with_.workers, run, deadline
+        )
+    if not found.lists and run.degraded:
+        raise ModelError(
+            "recall could not search at all: " + "; ".join(f"{d.part}: {d.reason}" for d in run.degraded),
+            hint="give it more time (deadline_ms), or check the embedder",
+        )
+    with run.stage("fuse") as span:
+        weights = RRF if settings.fusion == "rrf" else WEIGHTED
+        pool = fuse(view, found.lists, weights, settings.rrf_k)
+        pool = evidence(view, query, found.vector, pool)
+        span.note(candidates=len(pool))
+    with run.stage("rerank") as span:
+        pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
+        span.note(by="spread" if calibration is None else ",".join(calibration.weights))
+    with run.stage("boost"):
+        if "boost" in request.without:
+            pool = replace(pool, final=pool.relevance)
+        else:
+            pool = boost(pool, request.now, query.window, settings.recency_decay, settings.superseded_factor)
+        rows = order(pool)
+    return Ranked(query, pool, rows, calibration, found, depth)
+
+
+def search_depth(request: RecallRequest, settings: Settings) -> int:
+    """How deep each arm looks."""
+    if settings.budget_mode == "adaptive":
+        ratio = {"low": 0.025, "mid": 0.075, "high": 0.25}[request.budget]
+        return int(min(max(request.max_tokens * ratio, 20), 2000))
+    return {"low": settings.budget_low, "mid": settings.budget_mid, "high": settings.budget_high}[request.budget]
+
+
+def _rerank(
+    with_: Recalling,
+    view: View,
+    query: Query,
+    request: RecallRequest,
+    found: Retrieved,
+    pool: Pool,
+    run: Run,
+    deadline: Deadline,
+) -> tuple[Pool, Calibration | None]:
+    """Late interaction over the best candidates, then the cross-encoder over the best of
+    those; whatever cannot run leaves the calibrated first-stage score."""
+    settings, known = with_.settings, calibrations(with_.embedder.name)
+    if settings.reranker == "rrf":
+        return spread(pool), None
+    first = judge(pool, known["first"])
+    if settings.reranker == "none" or "rerank" in request.without or not len(pool):
+        return first, known["first"]
+    if found.tokens is None or deadline.over:
+        reason = "the deadline came first" if deadline.over else "the embedder makes no token vectors"
+        run.degrade("rerank", reason)
+        return first, known["first"]
+    limit = settings.rerank_candidates
+    late = late_interaction(view, found.tokens, with_.embedder.token_dimensions, pool, limit)
+    late = _below(judge(late, known["late"]), first, "late")
+    best = cross_candidates(late, request)
+    if with_.reranker is None or not len(best):
+        return late, known["late"]
+    if deadline.over:
+        run.degrade("cross-encoder", "the deadline came first")
+        return late, known["late"]
+    try:
+        crossed = cross_encode(view, with_.reranker, query.text, late, best)
+    except RecollectError as error:
+        run.degrade("cross-encoder", error.message)
+        return late, known["late"]
+    return _below(judge(crossed, known["cross"]), late, "cross"), known["cross"]
+
+
+def cross_candidates(pool: Pool, request: RecallRequest) -> NDArray[np.int64]:
+    """Rows worth the cross-encoder's time."""
+    count = {"low": 0, "mid": 16, "high": 48}[request.budget]
+    return np.lexsort((pool.keys, -pool.relevance))[:count]
+
+
+def _below(better: Pool, rest: Pool, signal: str) -> Pool:
+    """What a reranker did not look at keeps its earlier score, but never passes what it did."""
+    seen = ~np.isnan(better.signals[signal])
+    if seen.all() or not seen.any():
+        return better if seen.any() else rest
+    cap = better.relevance[seen].min()
+    relevance = np.where(seen, better.relevance, np.minimum(rest.relevance, cap)).astype(np.float32)
+    return replace(better, relevance=relevance)
+
+
+# --- answers -----------------------------------------------------------------------------------
+
+
+def _considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> NDArray[np.int64]:
+    floor = settings.min_score if request.min_score is None else request.min_score
+    rows = ranked.rows[: 2 * ranked.depth]
+    return rows[ranked.pool.final[rows] >= floor] if floor > 0 else rows
+
+
+def band_of(score: float, calibration: Calibration | None) -> Band:
+    strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
+    return Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
+
+
+def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
+    pool = ranked.pool
+    memories = {m: k for m, k in zip(pool.keys[rows].tolist(), rows, strict=True)}
+    loaded = view.load(memories)
+    by_key = dict(zip(memories, loaded, strict=True)) if len(loaded) == len(memories) else _by_id(view, memories)
+    return [_hit(ranked, row, by_key[key]) for key, row in memories.items() if key in by_key]
+
+
+def _by_id(view: View, keys: dict[int, int]) -> dict[int, Memory]:
+    """Some were deleted since the view was taken: look one by one."""
+    return {key: found[0] for key in keys if (found := view.load([key]))}
+
+
+def _hit(ranked: Ranked, row: int, memory: Memory) -> Hit:
+    pool, calibration = ranked.pool, ranked.calibration
+    score = float(pool.final[row])
+    scores = {"fused": float(pool.fused[row]), "relevance": float(pool.relevance[row])}
+    scores |= {name: float(column[row]) for name, column in pool.signals.items()}
+    scores |= {f"{name}_factor": float(column[row]) for name, column in pool.factors.items()}
+    arms = {
+        arm: ArmScore(int(column.rank[row]), float(column.score[row]))
+        for arm, column in pool.arms.items()
+        if column.rank[row]
+    }
+    return Hit(
+        memory,
+        score,
+        band_of(score, calibration),
+        arms,
+        scores,
+        0,
+        lambda: explain(pool, row, calibration),
+        lambda: matched(ranked.query, memory),
+    )
+
+
+def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[Hit]) -> list[Hit]:
+    """expand_hops = 1: what the best hits link to, at a reduced score and within the tokens left."""
+    given = {hit.id for hit in hits}
+    parents = {view.key_of(hit.id) or 0: hit for hit in hits[:HOP_PARENTS]}
+    edges = view.edges(np.array(list(parents), np.int64), request.allowed, 5)
+    best: dict[int, tuple[float, Hit]] = {}
+    for source, target, weight in zip(edges.source.tolist(), edges.target.tolist(), edges.weight.tolist(), strict=True):
+        score = parents[source].score * weight * HOP_FACTOR
+        if score > best.get(target, (0.0, None))[0]:
+            best[target] = (score, parents[source])
+    room = request.max_tokens - sum(hit.memory.tokens for hit in hits)
+    out: list[Hit] = []
+    for key, (score, _) in sorted(best.items(), key=lambda e: (-e[1][0], e[0])):
+        for memory in view.load([key]):
+            if memory.id not in given and memory.tokens <= room:
+                room -= memory.tokens
+                out.append(Hit(memory, score, band_of(score, ranked.calibration), {}, {"hop": score}, 1))
+    return out
+
+
+def _result(view: View, request: RecallRequest, ranked: Ranked, hits: list[Hit], run: Run) -> RecallResult:
+    wanted = [hit.chunk_id for hit in hits if hit.chunk_id] if request.include_chunks else []
+    chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
+    return RecallResult(
+        bank=view.bank,
+        query=request.query,
+        results=tuple(hits),
+        chunks=chunks,
+        window=ranked.query.window,
+        timings=run.timings(),
+        degraded=run.degraded,
+        nothing_known=not any(hit.band is not Band.NOISE for hit in hits),
+        tokens=sum(hit.memory.tokens for hit in hits),
+        cached=False,
+        trace=Trace(ranked.query, run.stages, len(ranked.pool)) if request.trace else None,
+    )

@@ -1,0 +1,193 @@
+"""One recall's options in one object, checked once, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Literal, cast, get_args
+
+from recollect.errors import InvalidInput
+from recollect.language.dates import is_day, parse_when, to_micros
+from recollect.language.tokens import count_tokens
+from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
+from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, Window
+
+MAX_QUERY_TOKENS = 500
+PARTS = frozenset({"semantic", "keyword", "graph", "temporal", "rerank", "boost"})
+When = str | date | datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest:
+    query: str
+    now: datetime
+    budget: Budget = "mid"
+    max_tokens: int = 4096
+    allowed: Filter = Filter()
+    window: Window | None = None
+    include_chunks: bool = False
+    max_chunk_tokens: int = 8192
+    min_score: float | None = None
+    expand_hops: int = 0
+    verbosity: Verbosity = "full"
+    deadline_ms: float | None = None
+    trace: bool = False
+    without: frozenset[str] = frozenset()  # parts left out, for ablations
+
+
+def recall_request(
+    query: str,
+    *,
+    now: datetime,
+    types: Iterable[str] | None = None,
+    tags: Sequence[str] | None = None,
+    tags_match: TagsMatch = "any",
+    tag_groups: Sequence[TagGroup] | None = None,
+    query_timestamp: When | None = None,
+    temporal_window: Any = None,
+    as_of: When | None = None,
+    **options: Any,
+) -> RecallRequest:
+    """From the arguments people pass to the request the pipeline reads."""
+    anchor = parse_when(query_timestamp, "query_timestamp") or now
+    moment = parse_when(as_of, "as_of")
+    if moment is not None and is_day(as_of):
+        moment += timedelta(days=1, microseconds=-1)  # as known at the end of that day
+    allowed = Filter(
+        types=_types(types),
+        tags=_tag_filter(tags, tags_match, tag_groups),
+        as_of=None if moment is None else to_micros(moment),
+    )
+    without = frozenset(cast("Iterable[str]", options.pop("without", ()) or ()))
+    if without - PARTS:
+        raise InvalidInput(
+            f"cannot leave out {', '.join(sorted(without - PARTS))}", hint="parts: " + ", ".join(sorted(PARTS))
+        )
+    if as_of is not None and query_timestamp is None and moment is not None:
+        anchor = moment  # asked as of then, "last week" is the week before then
+    return RecallRequest(
+        query=_query(query),
+        now=anchor,
+        allowed=allowed,
+        window=_window(temporal_window),
+        without=without,
+        **_options(options),
+    )
+
+
+def _query(query: str) -> str:
+    if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"the query is a {type(query).__name__}", hint="ask with a text")
+    if not query.strip():
+        raise InvalidInput("the query is empty", hint='ask something, for example "Where does Alice work?"')
+    tokens = count_tokens(query)
+    if tokens > MAX_QUERY_TOKENS:
+        raise InvalidInput(
+            f"the query has about {tokens} tokens, more than {MAX_QUERY_TOKENS}",
+            hint="ask with the question itself; retain long texts, do not recall with them",
+        )
+    return query
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    given = {k: v for k, v in options.items() if v is not None}
+    _one_of("budget", given.get("budget", "mid"), get_args(Budget))
+    _one_of("verbosity", given.get("verbosity", "full"), get_args(Verbosity))
+    for name in ("max_tokens", "max_chunk_tokens"):
+        if name in given and (not isinstance(given[name], int) or isinstance(given[name], bool) or given[name] < 1):
+            raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is a whole number from 1 up")
+    if "min_score" in given and not (isinstance(given["min_score"], int | float) and 0 <= given["min_score"] <= 1):
+        raise InvalidInput(f"min_score is {given['min_score']!r}", hint="scores run from 0 to about 1")
+    if given.get("expand_hops", 0) not in (0, 1):
+        raise InvalidInput(f"expand_hops is {given['expand_hops']!r}", hint="use 0 or 1")
+    deadline = given.get("deadline_ms")
+    if deadline is not None and not (isinstance(deadline, int | float) and deadline > 0):
+        raise InvalidInput(f"deadline_ms is {deadline!r}", hint="give milliseconds, more than 0")
+    return given
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise InvalidInput(f"{name} is {value!r}", hint=f"{name} is one of " + ", ".join(allowed))
+
+
+def _types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
+    if types is None:
+        return None
+    names = [types] if isinstance(types, str) else list(types)
+    out: set[MemoryType] = set()
+    for name in names:
+        try:
+            out.add(MemoryType.EXPERIENCE if name == "agent" else MemoryType(name))
+        except ValueError as error:
+            raise InvalidInput(
+                f"unknown type {name!r}", hint="types are world, experience, observation, opinion"
+            ) from error
+    return frozenset(out)
+
+
+# --- tags ------------------------------------------------------------------------------------
+
+
+def _tag_filter(
+    tags: Sequence[str] | None, match: TagsMatch, groups: Sequence[TagGroup] | None
+) -> TagExpression | None:
+    _one_of("tags_match", match, get_args(TagsMatch))
+    parts: list[TagExpression] = []
+    if isinstance(tags, str):
+        raise InvalidInput("tags is a text, not a list", hint=f"use tags=[{tags!r}]")
+    if tags or match == "exact":
+        parts.append(TagLeaf(tuple(dict.fromkeys(tags or ())), match))
+    parts.extend(_group(group) for group in groups or ())
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else TagNode("and", tuple(parts))
+
+
+def _group(group: TagGroup) -> TagExpression:
+    if not isinstance(group, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"tag group {group!r}", hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}')
+    if "tags" in group:
+        match = group.get("match", "any_strict")
+        _one_of("match", match, get_args(TagsMatch))
+        return TagLeaf(tuple(dict.fromkeys(cast("Sequence[str]", group["tags"]))), match)
+    for operator in ("and", "or"):
+        if operator in group:
+            parts = cast("Sequence[TagGroup]", group[operator])
+            if not parts:
+                raise InvalidInput(f"empty {operator!r} in tag_groups", hint="leave it out")
+            return TagNode(cast("Literal['and', 'or']", operator), tuple(_group(p) for p in parts))
+    if "not" in group:
+        return TagNode("not", (_group(cast("TagGroup", group["not"])),))
+    raise InvalidInput(
+        f"tag group {dict(group)!r} has none of tags, and, or, not",
+        hint='for example {"tags": ["a", "b"], "match": "all_strict"}',
+    )
+
+
+# --- time ------------------------------------------------------------------------------------
+
+
+def _window(given: Any) -> Window | None:
+    """(start, end), {"start": …, "end": …} or a Window; a day as end is included whole."""
+    if given is None or isinstance(given, Window):
+        return given
+    if isinstance(given, Mapping):
+        ends = cast("Mapping[str, Any]", given)
+        start, end = ends.get("start"), ends.get("end")
+    elif isinstance(given, Sequence) and not isinstance(given, str) and len(cast("Sequence[Any]", given)) == 2:
+        start, end = cast("Sequence[Any]", given)
+    else:
+        raise InvalidInput(
+            f"temporal_window {given!r}", hint='use ("2026-03-01", "2026-05-31"), either end may be None'
+        )
+    first = parse_when(start, "temporal_window start")
+    last = parse_when(end, "temporal_window end")
+    if last is not None and is_day(end):
+        last += timedelta(days=1)
+    if first is None and last is None:
+        raise InvalidInput("temporal_window has neither start nor end", hint="leave it out")
+    if first is not None and last is not None and last <= first:
+        raise InvalidInput("temporal_window ends before it starts", hint="swap start and end")
+    return Window(first, last)

@@ -1,0 +1,167 @@
+"""What a recall gives back: hits, and everything needed to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from recollect.recall.understand import Query
+from recollect.types import Band, Chunk, Degradation, Hit, Memory, StageTrace, Verbosity, Window
+
+SUMMARY_LENGTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Every stage with its clock, and what the query was understood to ask."""
+
+    query: Query
+    stages: tuple[StageTrace, ...]
+    candidates: int
+    connections: int = 1
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "terms": list(self.query.terms),
+            "window": window_dict(self.query.window),
+            "entities": list(self.query.entities),
+            "candidates": self.candidates,
+            "stages": [
+                {
+                    "stage": s.stage,
+                    "start_ms": round(s.start_ms, 3),
+                    "stop_ms": round(s.stop_ms, 3),
+                    "cpu_ms": round(s.cpu_ms, 3),
+                    "thread": s.thread,
+                    **s.detail,
+                }
+                for s in self.stages
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RecallResult:
+    bank: str
+    query: str
+    results: tuple[Hit, ...]
+    chunks: tuple[Chunk, ...]
+    window: Window | None
+    timings: Mapping[str, float]
+    degraded: tuple[Degradation, ...]
+    nothing_known: bool
+    tokens: int
+    cached: bool
+    trace: Trace | None
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def as_context(self) -> str:
+        """The hits as a prompt can use them: dated, cited by number, best first. Noise is left
+        out; when nothing is known it says so."""
+        kept = [hit for hit in self.results if hit.band is not Band.NOISE]
+        if not kept:
+            return "Nothing is known about this."
+        return "\n".join(f"[{n}] {_line(hit.memory)}" for n, hit in enumerate(kept, 1))
+
+    def as_dict(self, verbosity: Verbosity = "full") -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "bank": self.bank,
+            "query": self.query,
+            "results": [hit_dict(hit, verbosity) for hit in self.results],
+            "nothing_known": self.nothing_known,
+        }
+        if self.degraded:
+            out["degraded"] = [{"part": d.part, "reason": d.reason} for d in self.degraded]
+        if self.chunks:
+            out["chunks"] = [
+                {"id": c.id, "document_id": c.document_id, "text": c.text, "truncated": c.truncated}
+                for c in self.chunks
+            ]
+        if verbosity == "full":
+            out["window"] = window_dict(self.window)
+            out["tokens"] = self.tokens
+            out["timings"] = {k: round(v, 3) for k, v in self.timings.items()}
+        if self.trace is not None:
+            out["trace"] = self.trace.as_dict()
+        return out
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{hit.score:.3f}</td><td>{hit.band.value}</td><td>{escape(_line(hit.memory))}</td></tr>"
+            for hit in self.results
+        )
+        return f"<table><tr><th>score</th><th>band</th><th>memory</th></tr>{rows}</table>"
+
+
+def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
+    memory = hit.memory
+    lean: dict[str, Any] = {
+        "id": memory.id,
+        "title": memory.title,
+        "type": memory.type.value,
+        "scope": memory.scope,
+        "summary": shorten(memory.summary or memory.text),
+        "score": round(hit.score, 4),
+        "band": hit.band.value,
+    }
+    if verbosity == "lean":
+        return {k: v for k, v in lean.items() if v is not None}
+    return {
+        **lean,
+        **memory_dict(memory),
+        "summary": memory.summary,
+        "scores": {k: round(v, 6) for k, v in hit.scores.items()},
+        "arms": {arm.value: {"rank": s.rank, "score": round(s.score, 6)} for arm, s in hit.arms.items()},
+        "hop": hit.hop,
+        "matched_terms": list(hit.matched_terms),
+    }
+
+
+def memory_dict(memory: Memory) -> dict[str, Any]:
+    """A memory as JSON: every field that says something."""
+    out: dict[str, Any] = {}
+    for name in Memory.__dataclass_fields__:
+        value = getattr(memory, name)
+        if value is None or value == () or value == {} or value is False:
+            continue
+        if hasattr(value, "isoformat"):
+            value = value.isoformat()
+        elif isinstance(value, tuple):
+            value = list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        elif hasattr(value, "value"):
+            value = value.value
+        out[name] = value
+    return out
+
+
+def shorten(text: str, length: int = SUMMARY_LENGTH) -> str:
+    """At most `length` characters, cut at a word."""
+    flat = " ".join(text.split())
+    if len(flat) <= length:
+        return flat
+    cut = flat[: length - 1].rsplit(" ", 1)[0] or flat[: length - 1]
+    return cut + "…"
+
+
+def window_dict(window: Window | None) -> dict[str, Any] | None:
+    if window is None:
+        return None
+    return {
+        "start": window.start.isoformat() if window.start else None,
+        "end": window.end.isoformat() if window.end else None,
+        "text": window.text,
+    }
+
+
+def _line(memory: Memory) -> str:
+    date = memory.occurred_start or memory.mentioned_at
+    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+    parts = [f"({date:%Y-%m-%d})" if date else "", said, "(since replaced)" if memory.superseded_by else ""]
+    return " ".join(p for p in parts if p)

@@ -1,0 +1,126 @@
+"""Retrieve: the four arms, concurrently.
+
+Keyword needs no vector, so it runs while the query is embedded; graph and temporal start
+together once semantic is done. An arm that fails or is late is left out, and the result
+says so; the recall goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.models.base import Embedder
+from recollect.recall.arms.graph import graph
+from recollect.recall.arms.keyword import keyword
+from recollect.recall.arms.semantic import semantic
+from recollect.recall.arms.temporal import temporal
+from recollect.recall.request import RecallRequest
+from recollect.recall.understand import Query
+from recollect.storage.base import Floats, Found, View
+from recollect.telemetry import Run
+from recollect.types import Arm
+
+T = TypeVar("T")
+
+
+@dataclass
+class Retrieved:
+    lists: dict[Arm, Found] = field(default_factory=dict[Arm, Found])
+    vector: Floats | None = None
+    tokens: NDArray[np.int8] | None = None
+
+
+class Deadline:
+    """How much time a recall has left; None of it when no deadline was given."""
+
+    def __init__(self, run: Run, limit_ms: float | None) -> None:
+        self._run = run
+        self._limit_ms = limit_ms
+
+    def left(self) -> float | None:
+        """Seconds."""
+        if self._limit_ms is None:
+            return None
+        return max(0.0, (self._limit_ms - self._run.elapsed_ms()) / 1000)
+
+    @property
+    def over(self) -> bool:
+        return self.left() == 0.0
+
+
+def retrieve(
+    view: View,
+    query: Query,
+    request: RecallRequest,
+    depth: int,
+    embedder: Embedder,
+    floor: float,
+    workers: ThreadPoolExecutor,
+    run: Run,
+    deadline: Deadline,
+) -> Retrieved:
+    out = Retrieved()
+    allowed = request.allowed
+
+    def start(name: str, work: Callable[[], T]) -> Future[T]:
+        def timed() -> T:
+            with run.stage(name) as span:
+                found = work()
+                if isinstance(found, Found):
+                    span.note(found=len(found))
+                return found
+
+        return workers.submit(timed)
+
+    def embed() -> tuple[Floats, NDArray[np.int8] | None]:
+        encoded = embedder.encode_queries([request.query])
+        return encoded.vectors[0], None if encoded.tokens is None else encoded.tokens[0]
+
+    def keep(arm: Arm, future: Future[Found]) -> None:
+        found = _awaited(arm.value, future, run, deadline)
+        if found is not None:
+            out.lists[arm] = found
+
+    by_keyword = None
+    if "keyword" not in request.without and query.hashes:
+        by_keyword = start("keyword", lambda: keyword(view, query, allowed, depth))
+    encoded = _awaited("embed", start("embed", embed), run, deadline)
+    if encoded is not None:
+        out.vector, out.tokens = encoded
+        vector = encoded[0]
+        keep(Arm.SEMANTIC, start("semantic", lambda: semantic(view, vector, allowed, depth, floor)))
+    seeds = out.lists.get(Arm.SEMANTIC, Found.nothing())
+    rest: dict[Arm, Future[Found]] = {}
+    if "graph" not in request.without and (len(seeds) or query.entities):
+        walk = request.budget == "high"
+        rest[Arm.GRAPH] = start("graph", lambda: graph(view, query, seeds, allowed, depth, walk))
+    if "temporal" not in request.without and query.window is not None:
+        window = query.window
+        rest[Arm.TEMPORAL] = start(
+            "temporal", lambda: temporal(view, window, out.vector, allowed, depth)
+        )
+    if by_keyword is not None:
+        keep(Arm.KEYWORD, by_keyword)
+    for arm, future in rest.items():
+        keep(arm, future)
+    if "semantic" in request.without:
+        out.lists.pop(Arm.SEMANTIC, None)
+    return out
+
+
+def _awaited(part: str, future: Future[Any], run: Run, deadline: Deadline) -> Any:
+    try:
+        return future.result(timeout=deadline.left())
+    except Late:
+        future.cancel()
+        run.degrade(part, "the deadline came first")
+    except Exception as error:  # noqa: BLE001  any failure of one arm, shown in the result
+        run.degrade(part, f"{type(error).__name__}: {error}".splitlines()[0])
+    return None

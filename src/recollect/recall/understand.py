@@ -1,0 +1,47 @@
+"""Understand: what the query asks for, before any search: terms, time, names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.language.entities import EntityResolver, find_entities
+from recollect.language.terms import query_terms, term_hash
+from recollect.language.time import QueryTime, read_query
+from recollect.recall.request import RecallRequest
+from recollect.types import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    text: str
+    terms: tuple[str, ...]
+    hashes: tuple[int, ...]
+    entities: tuple[int, ...]  # of the bank, named in the query
+    time: QueryTime
+    window: Window | None
+
+
+def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
+    terms = query_terms(request.query)
+    time = read_query(request.query, request.now)
+    window = request.window
+    if window is None and time.window is not None:
+        words = next((e.text for e in time.expressions if e.range is not None), None)
+        window = Window(time.window.start, time.window.end, words)
+    return Query(
+        request.query,
+        terms,
+        tuple(term_hash(t) for t in terms),
+        _named(request.query, resolver),
+        time,
+        window,
+    )
+
+
+def _named(text: str, resolver: EntityResolver) -> tuple[int, ...]:
+    found: list[int] = []
+    for mention in find_entities(text, known=resolver.matcher()):
+        match = resolver.resolve(mention.text, mention.kind, found)
+        if match.entity is not None and match.entity.id not in found:
+            found.append(match.entity.id)
+    return tuple(found)

@@ -1,0 +1,161 @@
+"""From what was given to facts and the documents they come from: chunk, then extract."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import orjson
+
+from recollect.ids import new_id
+from recollect.language.dates import parse_when
+from recollect.language.tokens import count_tokens, truncate
+from recollect.models.base import Extractor
+from recollect.retain.chunk import chunk, statements
+from recollect.retain.items import Fact, Item
+
+CHUNK_TOKENS = 400
+PREVIOUS_TOKENS = 48  # how much of the turn before is read with a turn
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document (or, with no id, loose facts): facts in order and the chunks they are from."""
+
+    document_id: str | None
+    facts: tuple[Fact, ...]
+    chunks: tuple[str, ...]
+    shared: Fact
+    append: bool
+    hash: bytes
+
+
+def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterator[Source]:
+    """Items grouped into documents, in order of first appearance."""
+    grouped: dict[str, list[Item]] = {}
+    for item in given:
+        own = item.document_id or (new_id() if item.text is not None else "")
+        grouped.setdefault(own, []).append(item)
+    for document_id, members in grouped.items():
+        if not document_id:
+            loose = tuple(f for item in members for f in item.facts)
+            yield Source(None, _with_previous(loose), (), members[0].shared, False, b"")
+        else:
+            yield _document(document_id, members, extractor)
+
+
+def _document(document_id: str, members: Sequence[Item], extractor: Extractor | None) -> Source:
+    facts: list[Fact] = []
+    chunks: list[str] = []
+    for item in members:
+        if item.text is not None:
+            found = _read(item.text, item.shared, len(chunks), extractor)
+        else:
+            found = _group(item.facts, len(chunks))
+        facts.extend(found[0])
+        chunks.extend(found[1])
+    whole = _with_previous(tuple(facts))
+    append = any(item.append for item in members)
+    return Source(document_id, whole, tuple(chunks), members[0].shared, append, _hash(members))
+
+
+def _read(
+    text: str, shared: Fact, at: int, extractor: Extractor | None
+) -> tuple[list[Fact], list[str]]:
+    pieces = chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)
+    starts = [piece.span[0] for piece in pieces]
+    if extractor is not None:
+        facts = [
+            f
+            for i, piece in enumerate(pieces)
+            for f in _asked(piece.text, shared, at + i, extractor)
+        ]
+        return facts, [piece.text for piece in pieces]
+    facts = [
+        replace(
+            shared,
+            text=found.text,
+            context=_joined(shared.context, found.heading),
+            speaker=found.speaker or shared.speaker,
+            said_at=_stamp(found.stamp) or shared.said_at,
+            chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
+        )
+        for found in statements(text, count=count_tokens)
+    ]
+    return facts, [piece.text for piece in pieces]
+
+
+def _asked(text: str, shared: Fact, at: int, extractor: Extractor) -> Iterable[Fact]:
+    from recollect.types import MemoryType
+
+    found = extractor.extract(
+        text, context=shared.context, speaker=shared.speaker, said_at=shared.said_at
+    )
+    for fact in found:
+        yield replace(
+            shared,
+            text=fact.text,
+            type=MemoryType(fact.kind),
+            entities=tuple(dict.fromkeys(shared.entities + fact.entities)),
+            occurred_start=fact.occurred_start,
+            occurred_end=fact.occurred_end,
+            chunk=at,
+        )
+
+
+def _group(facts: Iterable[Fact], at: int) -> tuple[list[Fact], list[str]]:
+    """Ready-made facts and turns keep their own text; a chunk is a run of them."""
+    out: list[Fact] = []
+    chunks: list[list[str]] = []
+    room = 0
+    for fact in facts:
+        line = f"{fact.speaker}: {fact.text}" if fact.speaker else fact.text
+        cost = count_tokens(line)
+        if not chunks or cost > room:
+            chunks.append([])
+            room = CHUNK_TOKENS
+        chunks[-1].append(line)
+        room -= cost
+        out.append(replace(fact, chunk=at + len(chunks) - 1))
+    return out, ["\n".join(lines) for lines in chunks]
+
+
+def _with_previous(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """A turn is understood with the one before it ("Yes, last Tuesday." answers something)."""
+    out: list[Fact] = []
+    before: Fact | None = None
+    for fact in facts:
+        if fact.speaker and before is not None and before.speaker:
+            said = f"{before.speaker}: {before.text}"
+            fact = replace(fact, previous=truncate(said, PREVIOUS_TOKENS) or None)
+        out.append(fact)
+        before = fact
+    return tuple(out)
+
+
+def _joined(context: str | None, heading: str) -> str | None:
+    return " > ".join(part for part in (context, heading) if part) or None
+
+
+def _stamp(stamp: str | None):
+    from recollect.errors import InvalidInput
+
+    try:
+        return parse_when(stamp)
+    except InvalidInput:
+        return None  # a clock time or a form of another tool: the item's own time stands
+
+
+def _hash(members: Sequence[Item]) -> bytes:
+    given = [
+        (
+            m.text,
+            [repr(f) for f in m.facts],
+            repr(replace(m.shared, said_at=m.shared.said_at if m.shared.dated else None)),
+            m.append,
+        )
+        for m in members
+    ]
+    return blake2b(orjson.dumps(given), digest_size=16).digest()

@@ -1,0 +1,340 @@
+"""What callers may hand to retain, checked and brought into one form.
+
+A text, a dict, or a list of them. A dict with `content` is text to be read; one with `text`
+is a ready-made fact and stays whole; one with `turns` is a conversation. Whatever cannot be
+understood is refused before anything is stored.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from recollect.errors import InvalidInput
+from recollect.language.dates import is_day, parse_when
+from recollect.types import MemoryType
+
+UNSET = "unset"
+_SHARED = {"timestamp", "context", "document_id", "tags", "metadata", "entities", "update_mode"}
+_FACT = {
+    "id", "type", "speaker", "occurred_start", "occurred_end", "causal_relations", "confidence", "title",
+    "summary", "topic_path", "recall_when", "kind", "scope", "valid_until", "last_reviewed_at", "source_ids",
+    "related", "proof_count",
+}  # fmt: skip
+_TURN = {"speaker", "text", "time", "timestamp", "role", "content", "metadata", "tags"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A causal (or authored) link a caller gave: to a memory id, or to another fact of the
+    same call by position."""
+
+    kind: str
+    target: str | int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A statement on its way to being a memory; what is None is still to be found out."""
+
+    text: str
+    item: int = 0
+    id: str | None = None
+    type: MemoryType | None = None
+    context: str | None = None
+    speaker: str | None = None
+    said_at: datetime | None = None
+    dated: bool = False  # the caller named the time; otherwise it is the time of the call
+    occurred_start: datetime | None = None
+    occurred_end: datetime | None = None
+    occurred_grain: str | None = None
+    recurrence: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    entities: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    related: tuple[str, ...] = ()
+    confidence: float | None = None
+    title: str | None = None
+    summary: str | None = None
+    topic_path: str | None = None
+    recall_when: tuple[str, ...] = ()
+    kind: str | None = None
+    scope: str | None = None
+    valid_until: datetime | None = None
+    last_reviewed_at: datetime | None = None
+    source_ids: tuple[str, ...] = ()
+    proof_count: int | None = None
+    chunk: int | None = None  # position of its chunk in the document
+    previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing given: text to read, or facts that are ready."""
+
+    number: int
+    text: str | None
+    facts: tuple[Fact, ...]
+    shared: Fact  # defaults for every fact of the item: context, tags, time …
+    document_id: str | None
+    append: bool
+
+
+def items(content: Any, shared: Mapping[str, Any], now: datetime) -> list[Item]:
+    """Everything given, checked. `shared` are the keyword arguments of the call."""
+    _known_keys(shared, _SHARED | _FACT, "retain()")
+    entries: Sequence[Any]
+    if isinstance(content, str | Mapping):
+        entries = [content]
+    elif isinstance(content, Iterable):
+        entries = list(cast("Iterable[Any]", content))
+    else:
+        raise InvalidInput(
+            f"cannot retain a {type(content).__name__}",
+            hint="give a text, a dict with content, text or turns, or a list of these",
+        )
+    return [_item(number, entry, shared, now) for number, entry in enumerate(entries)]
+
+
+def _item(number: int, entry: Any, shared: Mapping[str, Any], now: datetime) -> Item:
+    if isinstance(entry, str):
+        entry = {"content": entry}
+    if not isinstance(entry, Mapping):
+        raise InvalidInput(
+            f"item {number} is a {type(entry).__name__}, not a text or a dict",
+            hint='for example {"content": "Alice joined Google", "timestamp": "2026-04-01"}',
+        )
+    given: dict[str, Any] = {**shared, **cast("Mapping[str, Any]", entry)}
+    where = f"item {number}"
+    forms = [form for form in ("content", "text", "turns", "facts") if given.get(form) is not None]
+    if len(forms) != 1:
+        raise InvalidInput(
+            f"{where} has {' and '.join(forms) or 'nothing'} to retain",
+            hint="give exactly one of content (text to read), text (a ready-made fact), turns or facts",
+        )
+    _known_keys(given, _SHARED | _FACT | {forms[0]}, where)
+    base = _fact(number, "", given, now, where)
+    mode = given.get("update_mode") or "replace"
+    if mode not in ("replace", "append"):
+        raise InvalidInput(f"{where}: update_mode {mode!r}", hint="use replace or append")
+    return Item(
+        number=number,
+        text=_text(given["content"], where) if forms[0] == "content" else None,
+        facts=_facts(forms[0], given, base, now, where),
+        shared=base,
+        document_id=_document_id(given.get("document_id"), where),
+        append=mode == "append",
+    )
+
+
+def _facts(
+    form: str, given: Mapping[str, Any], base: Fact, now: datetime, where: str
+) -> tuple[Fact, ...]:
+    if form == "content":
+        return ()
+    if form == "text":
+        return (replace(base, text=_text(given["text"], where)),)
+    entries = given[form]
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        raise InvalidInput(f"{where}: {form} is not a list", hint=f"give {form} as a list of dicts")
+    make = _turn if form == "turns" else _given_fact
+    return tuple(
+        make(entry, given, base, now, f"{where}, {form[:-1]} {i}")
+        for i, entry in enumerate(cast("Sequence[Any]", entries))
+    )
+
+
+def _given_fact(
+    entry: Any, given: Mapping[str, Any], base: Fact, now: datetime, where: str
+) -> Fact:
+    entry = {"text": entry} if isinstance(entry, str) else entry
+    if not isinstance(entry, Mapping) or "text" not in entry:
+        raise InvalidInput(
+            f"{where} has no text", hint='for example {"text": "Alice works at Google"}'
+        )
+    fact = cast("Mapping[str, Any]", entry)
+    _known_keys(fact, _SHARED | _FACT | {"text"}, where)
+    outer = {k: v for k, v in given.items() if k not in ("facts", "turns")}
+    return _fact(base.item, _text(fact["text"], where), {**outer, **fact}, now, where)
+
+
+def _turn(entry: Any, given: Mapping[str, Any], base: Fact, now: datetime, where: str) -> Fact:
+    if not isinstance(entry, Mapping):
+        raise InvalidInput(
+            f"{where} is not a dict", hint='for example {"speaker": "Alice", "text": "Hi"}'
+        )
+    turn = cast("Mapping[str, Any]", entry)
+    _known_keys(turn, _TURN, where)
+    text = _text(turn.get("text", turn.get("content")), where)
+    speaker = turn.get("speaker", turn.get("role"))
+    outer = {k: v for k, v in given.items() if k not in ("facts", "turns")}
+    own = {k: turn[k] for k in ("metadata", "tags") if k in turn}
+    when = turn.get("time", turn.get("timestamp", given.get("timestamp")))
+    return _fact(
+        base.item, text, {**outer, **own, "speaker": speaker, "timestamp": when}, now, where
+    )
+
+
+def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where: str) -> Fact:
+    stamp = given.get("timestamp")
+    said_at = None if stamp == UNSET else parse_when(stamp, f"{where}: timestamp") or now
+    start, end = _occurred(given, where)
+    return Fact(
+        text=text,
+        item=number,
+        id=given.get("id"),
+        type=_type(given.get("type"), where),
+        context=_optional(given.get("context"), "context", where),
+        speaker=_optional(given.get("speaker"), "speaker", where),
+        said_at=said_at,
+        dated=stamp is not None and stamp != UNSET,
+        occurred_start=start,
+        occurred_end=end,
+        tags=_strings(given.get("tags"), "tags", where),
+        metadata=_metadata(given.get("metadata"), where),
+        entities=_entity_names(given.get("entities"), where),
+        relations=_relations(given.get("causal_relations"), where),
+        related=_strings(given.get("related"), "related", where),
+        confidence=_unit(given.get("confidence"), "confidence", where),
+        title=_optional(given.get("title"), "title", where),
+        summary=_optional(given.get("summary"), "summary", where),
+        topic_path=_optional(given.get("topic_path"), "topic_path", where),
+        recall_when=_strings(given.get("recall_when"), "recall_when", where),
+        kind=_optional(given.get("kind"), "kind", where),
+        scope=_optional(given.get("scope"), "scope", where),
+        valid_until=parse_when(given.get("valid_until"), f"{where}: valid_until"),
+        last_reviewed_at=parse_when(given.get("last_reviewed_at"), f"{where}: last_reviewed_at"),
+        source_ids=_strings(given.get("source_ids"), "source_ids", where),
+        proof_count=given.get("proof_count"),
+    )
+
+
+def _occurred(given: Mapping[str, Any], where: str) -> tuple[datetime | None, datetime | None]:
+    start = parse_when(given.get("occurred_start"), f"{where}: occurred_start")
+    end = parse_when(given.get("occurred_end"), f"{where}: occurred_end")
+    if end is not None and is_day(given.get("occurred_end")):
+        end += timedelta(days=1)  # "until 30 June" includes 30 June
+    elif start is not None and end is None and is_day(given.get("occurred_start")):
+        end = start + timedelta(days=1)
+    if start is not None and end is not None and end < start:
+        raise InvalidInput(f"{where}: occurred_end is before occurred_start", hint="swap them")
+    return start, end
+
+
+# --- single fields -------------------------------------------------------------------------
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{where}: the text is a {type(value).__name__}", hint="give a string")
+    if not value.strip():
+        raise InvalidInput(f"{where} is empty", hint="leave it out, or give some text")
+    return value.replace("\x00", "")
+
+
+def _optional(value: Any, name: str, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    raise InvalidInput(
+        f"{where}: {name} is a {type(value).__name__}", hint=f"give {name} as a string"
+    )
+
+
+def _document_id(value: Any, where: str) -> str | None:
+    return _optional(value, "document_id", where)
+
+
+def _strings(value: Any, name: str, where: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(
+            f"{where}: {name} is not a list", hint=f"give {name} as a list of strings"
+        )
+    out = list(cast("Iterable[Any]", value))
+    if not all(isinstance(v, str) and v for v in out):
+        raise InvalidInput(f"{where}: {name} holds something other than text", hint="give strings")
+    return tuple(dict.fromkeys(out))
+
+
+def _metadata(value: Any, where: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(
+            f"{where}: metadata is not a dict", hint='for example {"source": "slack"}'
+        )
+    return dict(cast("Mapping[str, Any]", value))
+
+
+def _entity_names(value: Any, where: str) -> tuple[str, ...]:
+    """Names, or dicts with a text or name (the form Hindsight's clients send)."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        entries = cast("Sequence[Any]", value)
+        value = [
+            cast("Mapping[str, Any]", e).get("text") or cast("Mapping[str, Any]", e).get("name")
+            if isinstance(e, Mapping)
+            else e
+            for e in entries
+        ]
+    return _strings(value, "entities", where)
+
+
+def _type(value: Any, where: str) -> MemoryType | None:
+    if value is None:
+        return None
+    if value == "agent":
+        return MemoryType.EXPERIENCE
+    try:
+        return MemoryType(value)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{where}: unknown type {value!r}", hint="use world, experience, observation or opinion"
+        ) from error
+
+
+def _unit(value: Any, name: str, where: str) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{where}: {name} {value!r}", hint=f"{name} is a number from 0 to 1")
+    return float(value)
+
+
+def _relations(value: Any, where: str) -> tuple[Relation, ...]:
+    out: list[Relation] = []
+    for entry in cast("Sequence[Any]", value or ()):
+        if not isinstance(entry, Mapping) or "target" not in entry:
+            raise InvalidInput(
+                f"{where}: a causal relation needs a target",
+                hint='for example {"type": "caused_by", "target": 0, "weight": 0.9}',
+            )
+        given = cast("Mapping[str, Any]", entry)
+        kind = given.get("type", "causes")
+        if kind not in ("causes", "caused_by", "enables", "prevents"):
+            raise InvalidInput(
+                f"{where}: causal relation {kind!r}",
+                hint="use causes, caused_by, enables or prevents",
+            )
+        weight = _unit(given.get("weight", 1.0), "weight", where)
+        out.append(
+            Relation(kind=kind, target=given["target"], weight=1.0 if weight is None else weight)
+        )
+    return tuple(out)
+
+
+def _known_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, 1)
+            raise InvalidInput(
+                f"{where}: unknown field {key!r}",
+                hint=f"did you mean {near[0]!r}?"
+                if near
+                else "known fields: " + ", ".join(sorted(known)),
+            )

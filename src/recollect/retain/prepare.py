@@ -1,0 +1,96 @@
+"""Everything that can be known of a fact before the bank is locked: when it happened, whom
+it names, what causes what, whether it is an event, and its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.entities import EntityResolver, Mention, find_entities
+from recollect.language.passage import passage
+from recollect.language.terms import label_hash
+from recollect.language.time import ground
+from recollect.models.base import Embedder
+from recollect.retain.causal import CausalRelation, find_causal
+from recollect.retain.items import Fact
+from recollect.retain.statements import Slot, fact_type, is_event, normalise, slot
+from recollect.types import MemoryType
+
+# Words for the two sides of a conversation; they name nobody.
+ROLES = frozenset(
+    {"user", "assistant", "agent", "system", "human", "ai", "bot", "me", "you", "tool"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    fact: Fact
+    mentions: tuple[Mention, ...]
+    causal: tuple[CausalRelation, ...]
+    event: bool
+    statement: int
+    slot: Slot | None
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.int8] | None
+
+    @property
+    def slot_hash(self) -> int:
+        return 0 if self.slot is None else label_hash(f"{self.slot.subject}|{self.slot.relation}")
+
+
+def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
+    """Type and time, where the caller did not give them."""
+    if fact.type is None:
+        fact = replace(
+            fact, type=MemoryType(fact_type(fact.text, fact.speaker, tuple(agent_names)))
+        )
+    if fact.occurred_start is None and fact.occurred_end is None and fact.said_at is not None:
+        found = ground(fact.text, fact.said_at)
+        if found is not None:
+            fact = replace(
+                fact,
+                occurred_start=found.start,
+                occurred_end=found.end,
+                occurred_grain=found.grain.value if found.grain else None,
+                recurrence=found.recurrence,
+            )
+    return fact
+
+
+def prepare(
+    facts: Sequence[Fact], embedder: Embedder, resolver: EntityResolver, agent_names: Sequence[str]
+) -> list[Prepared]:
+    understood = [understand(f, agent_names) for f in facts]
+    encoded = embedder.encode_passages([embedded_text(f) for f in understood])
+    known = resolver.matcher()
+    return [
+        Prepared(
+            fact,
+            find_entities(fact.text, speaker=fact.speaker, known=known),
+            find_causal(fact.text),
+            is_event(fact.text),
+            statement_hash(fact),
+            slot(fact.text, fact.speaker),
+            encoded.vectors[i],
+            None if encoded.tokens is None else encoded.tokens[i],
+        )
+        for i, fact in enumerate(understood)
+    ]
+
+
+def embedded_text(fact: Fact) -> str:
+    return passage(
+        fact.text,
+        date=fact.occurred_start or fact.said_at,
+        context=fact.context,
+        speaker=fact.speaker,
+        title=fact.title,
+    )
+
+
+def statement_hash(fact: Fact) -> int:
+    """The same words from another mouth are another fact."""
+    return label_hash(f"{(fact.speaker or '').casefold()}|{normalise(fact.text)}")

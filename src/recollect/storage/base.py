@@ -1,0 +1,267 @@
+"""What recall and retain ask of a store, in stages rather than SQL.
+
+A `Store` holds banks. `store.view(bank)` is the bank as it is now, everything committed
+included; the stages of one recall all ask the same view. `store.commit(bank, plan)` is one
+durable transaction: it locks the bank, hands `plan` a view nobody else can change, and
+writes the `Batch` that `plan` returns, or nothing at all.
+
+Inside a bank a memory is known by its `key`: a number the bank counts up. Keys, not rows or
+ids, travel between the stages; ties are broken by them, so every store ranks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.entities import EntityResolver
+from recollect.types import (
+    Bank,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryType,
+    State,
+    TagsMatch,
+)
+
+Keys = NDArray[np.int64]
+Floats = NDArray[np.float32]
+ModelIdentity = tuple[str, int, int]  # embedder, its dimensions, those of its token vectors
+NO_TIME = int(np.iinfo(np.int64).min)  # stands for "no date" in integer columns
+
+
+# --- filters -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TagLeaf:
+    tags: tuple[str, ...]
+    match: TagsMatch
+
+
+@dataclass(frozen=True, slots=True)
+class TagNode:
+    operator: Literal["and", "or", "not"]
+    parts: tuple[TagLeaf | TagNode, ...]
+
+
+TagExpression = TagLeaf | TagNode
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What may be seen at all. It acts inside every arm, before ranking."""
+
+    types: frozenset[MemoryType] | None = None
+    tags: TagExpression | None = None
+    as_of: int | None = None  # microseconds; the bank as it was known then
+
+
+# --- answers of a view ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Keys with scores, best first."""
+
+    keys: Keys
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @staticmethod
+    def nothing() -> Found:
+        return Found(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What the seeds' links lead to, signal by signal, not yet scored or ranked."""
+
+    keys: Keys
+    shared_entities: Floats  # how many distinct entities each has in common with the seeds
+    semantic: Floats  # best link weight, 0 where none
+    causal: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    source: Keys
+    target: Keys
+    weight: Floats
+    causal: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What boosts and packing read of each candidate, aligned with the keys asked for."""
+
+    keys: Keys
+    type: NDArray[np.uint8]
+    state: NDArray[np.uint8]
+    happened_from: NDArray[np.int64]  # occurred, else mentioned; NO_TIME when undated
+    happened_until: NDArray[np.int64]
+    known_until: NDArray[np.int64]
+    fresh_from: NDArray[np.int64]  # the later of last update and last review
+    valid_until: NDArray[np.int64]
+    lifetime_days: Floats  # the kind's window; NaN when it never ages
+    proof: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class BankStats:
+    memories: int
+    by_type: Mapping[str, int]
+    by_state: Mapping[str, int]
+    documents: int
+    chunks: int
+    entities: int
+    links: Mapping[str, int]
+    bytes: int
+
+
+class View(Protocol):
+    @property
+    def bank(self) -> str: ...
+    @property
+    def seq(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+    def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found: ...
+    def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found: ...
+    def keyword_ceiling(self, terms: Sequence[int]) -> float: ...  # what no memory can exceed
+    def expand(
+        self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
+    ) -> Expansion: ...
+    def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges: ...
+    def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys: ...
+    def similarity(self, vector: Floats, keys: Keys) -> Floats: ...
+    def columns(self, keys: Keys) -> Columns: ...
+    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]: ...
+    def load(self, keys: Iterable[int]) -> list[Memory]: ...
+    def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]: ...
+    def key_of(self, memory_id: str) -> int | None: ...
+    @property
+    def resolver(self) -> EntityResolver: ...
+    def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]: ...
+
+
+# --- what a commit writes ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    key: int
+    memory: Memory
+    vector: Floats | None
+    tokens: NDArray[np.int8] | None
+    entity_ids: tuple[int, ...]
+    statement: int  # hash of the normalised statement: what "the same fact" is looked up by
+    slot: int  # hash of subject and relation for a functional attribute, 0 for none
+    known_from: int
+    known_until: int | None = None
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    id: str
+    hash: bytes
+    context: str | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvidence:
+    key: int
+    at: int | None
+    document_id: str | None
+    chunk_id: str | None
+    text: str
+    confidence: float | None = None  # the opinion's new confidence, if it is one
+    weakened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Close a memory: superseded, invalidated or revised, from `at` on."""
+
+    key: int
+    state: State
+    at: int
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLink:
+    source: int
+    target: int
+    kind: LinkKind
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    memories: Sequence[NewMemory] = ()
+    documents: Sequence[NewDocument] = ()
+    evidence: Sequence[NewEvidence] = ()
+    retire: Sequence[Retire] = ()
+    links: Sequence[KeyLink] = ()
+    entities: Sequence[Entity] = ()
+    # Documents to take away with everything derived only from them, but for the keys named.
+    drop_documents: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    drop_memories: Sequence[int] = ()
+    updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
+
+
+class Writing(View, Protocol):
+    """A view under the bank's write lock, with the numbers a plan needs to make new rows."""
+
+    @property
+    def next_key(self) -> int: ...
+    @property
+    def next_entity(self) -> int: ...
+    def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]: ...
+    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]: ...
+    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]: ...
+    def document_hash(self, document_id: str) -> bytes | None: ...
+    def document_keys(self, document_id: str) -> Sequence[int]: ...
+    def document_chunk_count(self, document_id: str) -> int: ...
+
+
+Plan = Callable[[Writing], Batch]
+
+
+class Store(Protocol):
+    def close(self) -> None: ...
+    def banks(self) -> list[Bank]: ...
+    def bank(self, bank: str) -> Bank | None: ...
+    def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank: ...
+    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank: ...
+    def delete_bank(self, bank: str) -> bool: ...
+    def model_of(self, bank: str) -> ModelIdentity: ...
+    def view(self, bank: str) -> View: ...
+    def commit(self, bank: str, plan: Plan) -> int: ...
+    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]: ...
+    def document(self, bank: str, document_id: str) -> Document | None: ...
+    def document_chunks(self, bank: str, document_id: str) -> list[Chunk]: ...
+    def memories(
+        self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]
+    ) -> list[Memory]: ...
+    def entities(self, bank: str, limit: int) -> list[Entity]: ...
+    def links(self, bank: str, memory_id: str) -> list[Link]: ...
+    def revisions(self, bank: str, memory_id: str) -> list[Memory]: ...
+    def stats(self, bank: str) -> BankStats: ...

@@ -1,0 +1,52 @@
+"""Ranking arithmetic that every store shares: BM25F and the one way to take a top k."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1 = 1.2
+B = 0.75
+
+
+class Field:
+    """Keyword fields by number, with the weight of a match in each."""
+
+    BODY, SUMMARY, TOPIC, TAGS, TITLE, RECALL_WHEN = range(6)
+
+
+FIELD_WEIGHTS = np.array([1, 2, 2, 3, 4, 5], np.float32)
+
+
+def idf(total: int, containing: int) -> float:
+    return math.log(1 + (total - containing + 0.5) / (containing + 0.5))
+
+
+def field_tf(
+    tf: NDArray[np.float32], length: NDArray[np.float32], average: NDArray[np.float32] | float
+) -> NDArray[np.float32]:
+    """Length-normalised frequency in one field. Fields are weighted and added *before* the
+    saturation below (BM25F): a term in title and text saturates once, and a memory with
+    text alone scores exactly as Okapi BM25 would have it."""
+    return tf / (1 - B + B * length / average)
+
+
+def saturate(weighted: NDArray[np.float32]) -> NDArray[np.float32]:
+    return weighted * (K1 + 1) / (weighted + K1)
+
+
+def top(
+    scores: NDArray[np.float32], keys: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The k best, best first; among equals the lower key, also at the cut."""
+    if len(scores) > k:
+        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+        above = np.flatnonzero(scores > threshold)
+        level = np.flatnonzero(scores == threshold)
+        level = level[np.argsort(keys[level], kind="stable")][: k - len(above)]
+        chosen = np.concatenate([above, level])
+        scores, keys = scores[chosen], keys[chosen]
+    order = np.lexsort((keys, -scores))
+    return keys[order], scores[order]

@@ -1,0 +1,328 @@
+"""The derived cache of one bank: vectors, terms, filter columns, in memory.
+
+`Index` is built from the `features` table and caught up by change sequence, under a lock.
+`Index.snapshot()` is what readers get: arrays that never change under them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import simsimd
+from numpy.typing import NDArray
+
+from recollect.language.terms import label_hash
+from recollect.storage.base import NO_TIME, Filter, Found, TagExpression, TagLeaf
+from recollect.storage.ranking import FIELD_WEIGHTS, K1, field_tf, idf, saturate, top
+from recollect.storage.sqlite.columns import Column, Postings, Rows
+from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
+from recollect.types import State
+
+Mask = NDArray[np.bool_]
+FeatureRow = tuple[int, int, bytes, bytes | None, bytes, bytes | None, bytes | None]
+KEY_BITS = 40
+KEY_MASK = (1 << KEY_BITS) - 1
+_FIELDS = len(FIELD_WEIGHTS)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One bank at one change sequence. Rows are positions; `keys` is ascending."""
+
+    seq: int
+    generation: int
+    keys: NDArray[np.int64]
+    vectors: NDArray[np.float16]
+    columns: dict[str, NDArray[Any]]
+    alive: Mask
+    terms: Postings
+    labels: Postings
+    entities: Postings
+    entity_offsets: NDArray[np.int64]
+    entity_ids: NDArray[np.int64]
+    field_length: NDArray[np.float64]  # summed over all memories, by field
+    field_count: NDArray[np.int64]  # memories that have the field
+    _masks: dict[Filter, Mask] = field(default_factory=dict[Filter, "Mask"])
+
+    @cached_property
+    def size(self) -> int:
+        return int(self.alive.sum())
+
+    @cached_property
+    def whole(self) -> bool:
+        """Nothing in it was deleted, so nothing needs to be counted around."""
+        return self.size == len(self.alive)
+
+    def rows_of(self, keys: NDArray[np.int64]) -> Rows:
+        return np.searchsorted(self.keys, keys).astype(np.int32)
+
+    def known(self, keys: NDArray[np.int64]) -> Mask:
+        rows = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
+        if not len(self.keys):
+            return np.zeros(len(keys), np.bool_)
+        return (self.keys[rows] == keys) & self.alive[rows]
+
+    # --- filters ---------------------------------------------------------------------------
+
+    def mask(self, allowed: Filter) -> Mask:
+        found = self._masks.get(allowed)
+        if found is None:
+            found = self._masks[allowed] = self._mask(allowed)
+        return found
+
+    def _mask(self, allowed: Filter) -> Mask:
+        state = self.columns["state"]
+        if allowed.as_of is None:
+            mask = self.alive & (
+                (state == STATE_CODE[State.ACTIVE]) | (state == STATE_CODE[State.SUPERSEDED])
+            )
+        else:
+            then = allowed.as_of
+            until = self.columns["known_until"]
+            was_open = (until == NO_TIME) | (until > then)
+            mask = self.alive & (self.columns["known_from"] <= then)
+            mask &= was_open | (state == STATE_CODE[State.SUPERSEDED])
+        if allowed.types is not None:
+            codes = [TYPE_CODE[t] for t in allowed.types]
+            mask &= np.isin(self.columns["type"], codes)
+        if allowed.tags is not None:
+            mask &= self._tagged(allowed.tags)
+        return mask
+
+    def _tagged(self, expression: TagExpression) -> Mask:
+        if isinstance(expression, TagLeaf):
+            return self._tag_leaf(expression)
+        parts = [self._tagged(p) for p in expression.parts]
+        if expression.operator == "not":
+            return ~parts[0]
+        combine = np.logical_and if expression.operator == "and" else np.logical_or
+        return combine.reduce(parts)
+
+    def _tag_leaf(self, leaf: TagLeaf) -> Mask:
+        count = np.zeros(len(self.keys), np.int16)
+        wanted = dict.fromkeys(leaf.tags)
+        for tag in wanted:
+            count[self.labels.get(label_hash(tag))[0]] += 1
+        held = self.columns["labels"]
+        if leaf.match == "exact":
+            return (count == len(wanted)) & (held == len(wanted))
+        hit = count > 0 if leaf.match.startswith("any") else count == len(wanted)
+        return hit if leaf.match.endswith("_strict") else hit | (held == 0)
+
+    # --- searches --------------------------------------------------------------------------
+
+    def semantic(self, vector: NDArray[np.float32], mask: Mask, k: int, floor: float) -> Found:
+        rows = np.flatnonzero(mask)
+        if not len(rows):
+            return Found.nothing()
+        scan = self.vectors if len(rows) * 3 > len(mask) else self.vectors[rows]
+        rough = _dots(vector, scan)
+        rough = rough[rows] if len(rough) != len(rows) else rough
+        # The scan may add in half precision on some processors; what is near the top is
+        # scored again in full, so that a ranking does not depend on the machine.
+        keep = _best(rough, min(len(rough), 2 * k + 32))
+        exact = self.vectors[rows[keep]].astype(np.float32) @ vector
+        over = exact >= floor
+        keys, scores = top(exact[over], self.keys[rows[keep[over]]], k)
+        return Found(keys, scores)
+
+    def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+        if len(rows) < 2048:
+            return self.vectors[rows].astype(np.float32) @ vector
+        return _dots(vector, self.vectors[rows])
+
+    def keyword(self, terms: Sequence[int], mask: Mask, k: int) -> Found:
+        scores = self.bm25(terms)
+        rows = np.flatnonzero((scores > 0) & mask)
+        keys, best = top(scores[rows], self.keys[rows], k)
+        return Found(keys, best)
+
+    def bm25(self, terms: Sequence[int]) -> NDArray[np.float32]:
+        scores = np.zeros(len(self.keys), np.float32)
+        average = self._average_lengths()
+        for term in terms:
+            rows, (length, tf, fields) = self.terms.get(term)
+            if not self.whole:
+                live = self.alive[rows]
+                rows, length, tf, fields = rows[live], length[live], tf[live], fields[live]
+            if not len(rows):
+                continue
+            weighted = FIELD_WEIGHTS[fields] * field_tf(
+                tf.astype(np.float32), length.astype(np.float32), average[fields]
+            )
+            if fields.any():  # a row may hold the term in several fields: add them up first
+                rows, inverse = np.unique(rows, return_inverse=True)
+                weighted = np.bincount(inverse, weighted, len(rows)).astype(np.float32)
+            scores[rows] += np.float32(idf(self.size, len(rows))) * saturate(weighted)
+        return scores
+
+    def keyword_ceiling(self, terms: Sequence[int]) -> float:
+        """The score of a memory that holds every term without end; terms the bank has never
+        seen count as its rarest."""
+        total = 0.0
+        for term in terms:
+            rows, (_, _, fields) = self.terms.get(term)
+            live = rows if self.whole else rows[self.alive[rows]]
+            total += idf(self.size, len(np.unique(live)) if fields.any() else len(live))
+        return total * (K1 + 1)
+
+    def _average_lengths(self) -> NDArray[np.float32]:
+        count = np.maximum(self.field_count, 1)
+        return np.maximum(self.field_length / count, 1e-9).astype(np.float32)
+
+    def in_window(self, start: int | None, end: int | None, mask: Mask) -> Rows:
+        began, ended = self.columns["happened_from"], self.columns["happened_until"]
+        inside = mask & (began != NO_TIME)
+        if end is not None:
+            inside &= began < end
+        if start is not None:
+            inside &= (ended > start) | ((ended == began) & (began >= start))
+        return np.flatnonzero(inside).astype(np.int32)
+
+    def entities_of(self, row: int) -> NDArray[np.int64]:
+        return self.entity_ids[self.entity_offsets[row] : self.entity_offsets[row + 1]]
+
+
+class Index:
+    """The mutable side: build, catch up, hand out snapshots. Callers hold the bank's lock."""
+
+    def __init__(self, dimensions: int, generation: int) -> None:
+        self.generation = generation
+        self.seq = -1
+        self._dimensions = dimensions
+        self._keys = Column(np.empty(0, np.int64))
+        self._vectors = Column(np.empty((0, dimensions), np.float16))
+        self._alive = Column(np.empty(0, np.bool_))
+        self._columns = {
+            name: Column(np.empty(0, RECORD[name])) for name in RECORD.names or ()
+        }
+        none = np.empty(0, np.int64)
+        no_rows = np.empty(0, np.int32)
+        self._terms = Postings.build(
+            none, no_rows, [np.empty(0, np.uint16), np.empty(0, np.uint8), np.empty(0, np.uint8)]
+        )
+        self._labels = Postings.build(none, no_rows)
+        self._entities = Postings.build(none, no_rows)
+        self._entity_offsets = Column(np.zeros(1, np.int64))
+        self._entity_ids = Column(none)
+        self._field_length = np.zeros(_FIELDS)
+        self._field_count = np.zeros(_FIELDS, np.int64)
+        self._snapshot: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        if self._snapshot is None:
+            self._snapshot = Snapshot(
+                self.seq,
+                self.generation,
+                self._keys.data,
+                self._vectors.data,
+                {name: column.data for name, column in self._columns.items()},
+                self._alive.data,
+                self._terms,
+                self._labels,
+                self._entities,
+                self._entity_offsets.data,
+                self._entity_ids.data,
+                self._field_length.copy(),
+                self._field_count.copy(),
+            )
+        return self._snapshot
+
+    def catch_up(self, seq: int, changed: Sequence[FeatureRow], deleted: Iterable[int]) -> None:
+        """Apply what happened up to `seq`. `changed` is ascending by key; a row already held
+        can only have a new record (any other change makes a new row)."""
+        last = int(self._keys.data[-1]) if len(self._keys.data) else -1
+        fresh = [row for row in changed if row[0] > last]
+        self._update([row for row in changed if row[0] <= last])
+        if fresh:
+            self._append(fresh)
+        self._delete(deleted)
+        self.seq = seq
+        self._snapshot = None
+
+    def _append(self, rows: Sequence[FeatureRow]) -> None:
+        at = len(self._keys.data)
+        _, _, records, vectors, terms, labels, entities = zip(*rows, strict=True)
+        self._keys.append(np.array([row[0] for row in rows], np.int64))
+        packed = np.frombuffer(b"".join(records), RECORD)
+        for name, column in self._columns.items():
+            column.append(packed[name])
+        self._vectors.append(self._matrix(vectors))
+        self._alive.append(np.ones(len(rows), np.bool_))
+        self._append_terms(terms, at)
+        self._labels = self._labels.extend(*_flat(labels, at))
+        ids, owners = _flat(entities, at)
+        self._entities = self._entities.extend(ids, owners)
+        counts = np.bincount(owners - at, minlength=len(rows)) if len(owners) else np.zeros(len(rows), np.int64)
+        self._entity_offsets.append(self._entity_offsets.data[-1] + np.cumsum(counts))
+        self._entity_ids.append(ids)
+
+    def _matrix(self, blobs: Sequence[bytes | None]) -> NDArray[np.float16]:
+        blank = bytes(2 * self._dimensions)
+        joined = b"".join(blob or blank for blob in blobs)
+        return np.frombuffer(joined, "<f2").reshape(len(blobs), self._dimensions)
+
+    def _append_terms(self, blobs: Sequence[bytes], at: int) -> None:
+        found = np.frombuffer(b"".join(blobs), POSTING)
+        sizes = np.array([len(b) // POSTING.itemsize for b in blobs])
+        rows = np.repeat(np.arange(at, at + len(blobs), dtype=np.int32), sizes)
+        self._terms = self._terms.extend(
+            found["term"].astype(np.int64), rows, [found["length"], found["tf"], found["field"]]
+        )
+        self._count_fields(found, rows, +1)
+
+    def _count_fields(self, found: NDArray[Any], rows: Rows, sign: int) -> None:
+        owner = rows.astype(np.int64) * _FIELDS + found["field"]
+        _, first = np.unique(owner, return_index=True)
+        fields = found["field"][first]
+        self._field_length += sign * np.bincount(fields, found["length"][first], _FIELDS)
+        self._field_count += sign * np.bincount(fields, minlength=_FIELDS)
+
+    def _update(self, rows: Sequence[FeatureRow]) -> None:
+        if not rows:
+            return
+        at = np.searchsorted(self._keys.data, [row[0] for row in rows]).astype(np.int32)
+        packed = np.frombuffer(b"".join(row[2] for row in rows), RECORD)
+        for name, column in self._columns.items():
+            column.write(at, packed[name])
+
+    def _delete(self, keys: Iterable[int]) -> None:
+        held = self._keys.data
+        wanted = np.array(sorted(set(keys)), np.int64)
+        at = np.searchsorted(held, wanted)
+        at = at[(at < len(held)) & np.isin(held[np.minimum(at, max(len(held) - 1, 0))], wanted)] if len(held) else at[:0]
+        at = at[self._alive.data[at]].astype(np.int32)
+        if not len(at):
+            return
+        self._alive.write(at, False)
+        gone = np.isin(self._terms.rows, at)
+        tail = np.isin(self._terms.tail_rows, at)
+        found = np.zeros(int(gone.sum() + tail.sum()), POSTING)
+        for name, base, more in zip(
+            ("length", "tf", "field"), self._terms.payload, self._terms.tail_payload, strict=True
+        ):
+            found[name] = np.concatenate([base[gone], more[tail]])
+        rows = np.concatenate([self._terms.rows[gone], self._terms.tail_rows[tail]])
+        self._count_fields(found, rows, -1)
+
+
+def _flat(blobs: Sequence[bytes | None], at: int) -> tuple[NDArray[np.int64], Rows]:
+    """Lists of numbers, one blob a row, as (numbers, row of each)."""
+    sizes = np.array([len(b) // 8 if b else 0 for b in blobs])
+    ids = np.frombuffer(b"".join(b for b in blobs if b), "<i8").astype(np.int64)
+    return ids, np.repeat(np.arange(at, at + len(blobs), dtype=np.int32), sizes)
+
+
+def _dots(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
+    query = vector.astype(np.float16)[None]
+    return np.asarray(simsimd.cdist(query, matrix, "dot"))[0].astype(np.float32)
+
+
+def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    if k >= len(scores):
+        return np.arange(len(scores))
+    return np.argpartition(scores, len(scores) - k)[len(scores) - k :]

@@ -1,0 +1,272 @@
+"""A view of one bank: in-memory searches from the snapshot, rows from the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from recollect.language.dates import from_micros, to_micros
+from recollect.language.entities import EntityResolver
+from recollect.storage.base import (
+    Columns,
+    Edges,
+    Expansion,
+    Filter,
+    Floats,
+    Found,
+    Keys,
+)
+from recollect.storage.sqlite.entities import EntityCache
+from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Snapshot
+from recollect.types import CAUSAL, Chunk, Memory, MemoryType, State
+
+Execute = Callable[[str, Sequence[Any]], list[Any]]
+
+_AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence", "previous")
+_TIMES = ("valid_until", "last_reviewed_at")
+
+MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
+    occurred_start, occurred_end, occurred_grain, mentioned_at, last_mentioned_at,
+    created_at, updated_at, superseded_by, proof_count, confidence, tokens, extra"""
+
+
+class SqliteView:
+    def __init__(
+        self,
+        bank: str,
+        number: int,
+        snapshot: Snapshot,
+        execute: Execute,
+        loaded: dict[int, Memory],
+        entities: EntityCache,
+    ) -> None:
+        self.bank = bank
+        self.number = number
+        self.snapshot = snapshot
+        self._execute = execute
+        self._loaded = loaded
+        self.entity_cache = entities
+
+    @property
+    def seq(self) -> int:
+        return self.snapshot.seq
+
+    @property
+    def size(self) -> int:
+        return self.snapshot.size
+
+    # --- searches ----------------------------------------------------------------------
+
+    def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found:
+        return self.snapshot.semantic(vector, self.snapshot.mask(allowed), k, floor)
+
+    def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found:
+        return self.snapshot.keyword(terms, self.snapshot.mask(allowed), k)
+
+    def keyword_ceiling(self, terms: Sequence[int]) -> float:
+        return self.snapshot.keyword_ceiling(terms)
+
+    def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys:
+        rows = self.snapshot.in_window(start, end, self.snapshot.mask(allowed))
+        return self.snapshot.keys[rows]
+
+    def similarity(self, vector: Floats, keys: Keys) -> Floats:
+        return self.snapshot.similarity(vector, self.snapshot.rows_of(keys))
+
+    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]:
+        known = self.snapshot.known(keys)
+        out = np.zeros(len(keys), np.bool_)
+        out[known] = self.snapshot.mask(allowed)[self.snapshot.rows_of(keys[known])]
+        return out
+
+    def expand(
+        self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
+    ) -> Expansion:
+        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
+        seeds = seeds[snapshot.known(seeds)]
+        shared = self._shared_entities(seeds, entities, mask, per_entity)
+        edges = self.edges(seeds, allowed, per_node=per_entity)
+        keys = np.union1d(snapshot.keys[np.fromiter(shared, np.int64, len(shared))], edges.target)
+        keys = keys.astype(np.int64)
+        count = np.array([shared.get(int(r), 0) for r in snapshot.rows_of(keys)], np.float32)
+        return Expansion(
+            keys, count, _best_weight(keys, edges, causal=False), _best_weight(keys, edges, causal=True)
+        )
+
+    def _shared_entities(
+        self, seeds: Keys, entities: Sequence[int], mask: NDArray[np.bool_], per_entity: int
+    ) -> dict[int, int]:
+        """Row → how many of the seeds' entities it shares; at most `per_entity` rows, the
+        newest, for each entity."""
+        snapshot = self.snapshot
+        wanted = set(entities)
+        for row in snapshot.rows_of(seeds):
+            wanted.update(snapshot.entities_of(row).tolist())
+        shared: dict[int, int] = {}
+        for entity in sorted(wanted):
+            rows, _ = snapshot.entities.get(entity)
+            for row in rows[mask[rows]][-per_entity:].tolist():
+                shared[row] = shared.get(row, 0) + 1
+        return shared
+
+    def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
+        """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
+        asked = orjson.dumps(keys.tolist()).decode()
+        found = self._execute(
+            """WITH seed AS (SELECT value AS key FROM json_each(?2))
+            SELECT key, target, kind, weight FROM seed
+              JOIN links ON links.bank = ?1 AND links.source = key
+            UNION ALL
+            SELECT key, source, kind, weight FROM seed
+              JOIN links INDEXED BY links_target ON links.bank = ?1 AND links.target = key""",
+            (self.number, asked),
+        )
+        found.sort(key=lambda e: (e[0], -e[3], e[1]))
+        source = np.array([e[0] for e in found], np.int64)
+        target = np.array([e[1] for e in found], np.int64)
+        weight = np.array([e[3] for e in found], np.float32)
+        causal = np.array([e[2] in CAUSAL for e in found], np.bool_)
+        keep = self.allows(target, allowed) & (_nth_of_group(source) < per_node)
+        return Edges(source[keep], target[keep], weight[keep], causal[keep])
+
+    # --- what is known of given memories -------------------------------------------------
+
+    def columns(self, keys: Keys) -> Columns:
+        rows = self.snapshot.rows_of(keys)
+        c = self.snapshot.columns
+        return Columns(
+            keys,
+            c["type"][rows],
+            c["state"][rows],
+            c["happened_from"][rows],
+            c["happened_until"][rows],
+            c["known_until"][rows],
+            c["fresh_from"][rows],
+            c["valid_until"][rows],
+            c["lifetime_days"][rows],
+            c["proof"][rows],
+            c["tokens"][rows],
+        )
+
+    def load(self, keys: Iterable[int]) -> list[Memory]:
+        """In the order asked for; one deleted meanwhile is left out."""
+        wanted = [int(k) for k in keys]
+        missing = [k for k in wanted if k not in self._loaded]
+        if missing:
+            ns = [self.number << KEY_BITS | k for k in missing]
+            marks = ",".join("?" * len(ns))
+            for row in self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns):
+                self._loaded[row[0] & KEY_MASK] = self._memory(row)
+        return [self._loaded[k] for k in wanted if k in self._loaded]
+
+    def _memory(self, row: Sequence[Any]) -> Memory:
+        memory = memory_from_row(self.bank, row, ())
+        at = int(self.snapshot.rows_of(np.array([row[0] & KEY_MASK]))[0])
+        if at >= len(self.snapshot.keys):
+            return memory
+        names = self.entity_cache.names
+        found = tuple(names[e] for e in self.snapshot.entities_of(at).tolist() if e in names)
+        return memory_from_row(self.bank, row, found)
+
+    def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
+        ns = [self.number << KEY_BITS | int(k) for k in keys]
+        marks = ",".join("?" * len(ns))
+        found = dict(self._execute(f"SELECT n, data FROM tokens WHERE n IN ({marks})", ns))
+        return [np.frombuffer(found[n], np.int8) if n in found else None for n in ns]
+
+    def key_of(self, memory_id: str) -> int | None:
+        rows = self._execute(
+            "SELECT n FROM memories WHERE bank = ? AND id = ? AND state <> 'revised'",
+            (self.number, memory_id),
+        )
+        return rows[0][0] & KEY_MASK if rows else None
+
+    @property
+    def resolver(self) -> EntityResolver:
+        return self.entity_cache.resolver
+
+    def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]:
+        wanted = list(dict.fromkeys(ids))
+        marks = ",".join("?" * len(wanted))
+        rows = self._execute(
+            f"SELECT id, document_id, position, text FROM chunks WHERE bank = ? AND id IN ({marks})",
+            (self.number, *wanted),
+        )
+        return {row[0]: Chunk(row[0], row[1], row[2], row[3]) for row in rows}
+
+
+def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
+    out = np.zeros(len(keys), np.float32)
+    mine = edges.causal == causal
+    np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
+    return out
+
+
+def _nth_of_group(sorted_groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, 2 … within each run of equal values."""
+    at = np.arange(len(sorted_groups))
+    starts = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]] if len(at) else np.empty(0, bool)
+    return at - np.maximum.accumulate(np.where(starts, at, 0))
+
+
+def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) -> Memory:
+    extra: dict[str, Any] = orjson.loads(row[20]) if row[20] else {}
+    times = {name: _when(extra.get(name)) for name in _TIMES}
+    return Memory(
+        id=row[1],
+        bank=bank,
+        type=MemoryType(row[2]),
+        state=State(row[3]),
+        text=row[4],
+        context=row[5],
+        speaker=row[6],
+        document_id=row[7],
+        chunk_id=row[8],
+        occurred_start=_when(row[9]),
+        occurred_end=_when(row[10]),
+        occurred_grain=row[11],
+        mentioned_at=_when(row[12]),
+        last_mentioned_at=_when(row[13]),
+        created_at=_when(row[14]),
+        updated_at=_when(row[15]),
+        superseded_by=row[16],
+        proof_count=row[17],
+        confidence=row[18],
+        tokens=row[19],
+        entities=entities,
+        tags=tuple(extra.get("tags", ())),
+        metadata=extra.get("metadata", {}),
+        recall_when=tuple(extra.get("recall_when", ())),
+        source_ids=tuple(extra.get("source_ids", ())),
+        weakened=extra.get("weakened", False),
+        **times,
+        **{name: extra.get(name) for name in _AUTHORED},
+    )
+
+
+def extra_of(memory: Memory) -> str | None:
+    """The seldom used fields of a memory as JSON; `memory_from_row` reads it back."""
+    extra: dict[str, Any] = {name: getattr(memory, name) for name in _AUTHORED}
+    extra |= {name: _micros_or_none(getattr(memory, name)) for name in _TIMES}
+    extra |= {
+        "tags": list(memory.tags),
+        "metadata": dict(memory.metadata),
+        "recall_when": list(memory.recall_when),
+        "source_ids": list(memory.source_ids),
+        "weakened": memory.weakened,
+    }
+    kept = {k: v for k, v in extra.items() if v}
+    return orjson.dumps(kept).decode() if kept else None
+
+
+def _micros_or_none(when: Any) -> int | None:
+    return None if when is None else to_micros(when)
+
+
+def _when(micros: int | None) -> Any:
+    return None if micros is None else from_micros(micros)
+

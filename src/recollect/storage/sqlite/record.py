@@ -1,0 +1,130 @@
+"""How a memory is laid out for search: the packed record, terms, labels and entities that
+the `features` table holds and the in-memory index is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.dates import to_micros
+from recollect.language.terms import counted, label_hash
+from recollect.storage.base import NO_TIME, NewMemory
+from recollect.storage.ranking import Field
+from recollect.types import Memory, MemoryType, State
+
+TYPES = tuple(MemoryType)
+STATES = tuple(State)
+TYPE_CODE = {t: i for i, t in enumerate(TYPES)}
+STATE_CODE = {s: i for i, s in enumerate(STATES)}
+
+# Days until a memory of this kind is due for review (spec, section 3, lifecycle).
+LIFETIME_DAYS = {
+    "lesson": 180.0,
+    "decision": 365.0,
+    "project-fact": 90.0,
+    "meta-working": 365.0,
+    "workflow": 180.0,
+}
+
+RECORD = np.dtype(
+    [
+        ("happened_from", "<i8"),
+        ("happened_until", "<i8"),
+        ("known_from", "<i8"),
+        ("known_until", "<i8"),
+        ("fresh_from", "<i8"),
+        ("valid_until", "<i8"),
+        ("statement", "<i8"),
+        ("slot", "<i8"),
+        ("lifetime_days", "<f4"),
+        ("proof", "<i4"),
+        ("tokens", "<i4"),
+        ("type", "u1"),
+        ("state", "u1"),
+        ("labels", "<u2"),
+    ]
+)
+
+POSTING = np.dtype([("term", "<i8"), ("length", "<u2"), ("tf", "u1"), ("field", "u1")])
+
+
+def record(memory: Memory, statement: int, slot: int, known_from: int, known_until: int | None) -> bytes:
+    """The columns of one memory, packed. `happened` is when it occurred, else when it was said."""
+    start, end = memory.occurred_start, memory.occurred_end
+    if start is None and end is None:
+        start = end = memory.last_mentioned_at or memory.mentioned_at
+    fresh = [t for t in (memory.updated_at, memory.last_reviewed_at) if t is not None]
+    row = np.zeros(1, RECORD)
+    row[0] = (
+        _micros(start if start is not None else end),
+        _micros(end if end is not None else start),
+        known_from,
+        NO_TIME if known_until is None else known_until,
+        _micros(max(fresh) if fresh else None),
+        _micros(memory.valid_until),
+        statement,
+        slot,
+        LIFETIME_DAYS.get(memory.kind or "", np.nan),
+        memory.proof_count,
+        memory.tokens,
+        TYPE_CODE[memory.type],
+        STATE_CODE[memory.state],
+        len(memory.tags),
+    )
+    return row.tobytes()
+
+
+def postings(memory: Memory) -> bytes:
+    """Every (term, field) of a memory with its frequency and the field's length."""
+    body = memory.text
+    extra = [memory.speaker, memory.context]
+    fields = {
+        Field.BODY: "\n".join([x for x in extra if x] + [body]),
+        Field.SUMMARY: memory.summary,
+        Field.TOPIC: memory.topic_path,
+        Field.TAGS: " ".join(memory.tags),
+        Field.TITLE: memory.title,
+        Field.RECALL_WHEN: "\n".join(memory.recall_when),
+    }
+    rows: list[tuple[int, int, int, int]] = []
+    for number, text in fields.items():
+        if text:
+            found = counted(text)
+            length = min(sum(found.values()), 65535)
+            rows.extend((term, length, min(tf, 255), number) for term, tf in found.items())
+    return np.array(rows, POSTING).tobytes()
+
+
+def labels(tags: Iterable[str]) -> bytes | None:
+    hashes = sorted(label_hash(t) for t in tags)
+    return np.array(hashes, "<i8").tobytes() if hashes else None
+
+
+def ids_blob(ids: Iterable[int]) -> bytes | None:
+    found = sorted(set(ids))
+    return np.array(found, "<i8").tobytes() if found else None
+
+
+def vector_blob(vector: NDArray[np.float32] | None) -> bytes | None:
+    return None if vector is None else vector.astype("<f2").tobytes()
+
+
+def features_row(bank: int, n: int, seq: int, new: NewMemory) -> tuple[object, ...]:
+    packed = record(new.memory, new.statement, new.slot, new.known_from, new.known_until)
+    return (
+        n,
+        bank,
+        seq,
+        packed,
+        vector_blob(new.vector),
+        postings(new.memory),
+        labels(new.memory.tags),
+        ids_blob(new.entity_ids),
+    )
+
+
+def _micros(when: datetime | None) -> int:
+    return NO_TIME if when is None else to_micros(when)

@@ -1,0 +1,464 @@
+"""The embedded store: one SQLite file, and a derived index of each bank in use."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from recollect.errors import NotFound, StoreError
+from recollect.language.dates import from_micros
+from recollect.storage.base import BankStats, Floats, Found, ModelIdentity, Plan, View
+from recollect.storage.sqlite.connection import connect, prepare, translated
+from recollect.storage.sqlite.entities import EntityCache, entity_from_row
+from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
+from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
+from recollect.storage.sqlite.write import Writer
+from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
+
+_FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
+_LOADED_LIMIT = 20_000  # decoded memories kept per bank
+
+
+class _BankCache:
+    """What this process holds of one bank."""
+
+    def __init__(self, number: int, dimensions: int, generation: int) -> None:
+        self.number = number
+        self.lock = threading.RLock()
+        self.index = Index(dimensions, generation)
+        self.entities = EntityCache()
+        self.loaded: dict[int, Memory] = {}
+
+
+class SqliteStore:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        model: Callable[[], ModelIdentity],
+        busy_timeout_ms: int = 30_000,
+    ) -> None:
+        self.path = Path(path)
+        self._model = model
+        self._busy_timeout_ms = busy_timeout_ms
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._caches: dict[str, _BankCache] = {}
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._closed = False
+        prepare(self.path, busy_timeout_ms)
+
+    # --- connections -------------------------------------------------------------------------
+
+    def _connection(self) -> sqlite3.Connection:
+        """One connection a thread."""
+        if self._closed:
+            raise StoreError(f"{self.path} is closed", hint="open it again with recollect.open()")
+        found = getattr(self._local, "connection", None)
+        if found is None:
+            found = self._local.connection = connect(self.path, self._busy_timeout_ms)
+            with self._lock:
+                self._connections.append(found)
+        return found
+
+    def _execute(self, sql: str, arguments: Sequence[Any] = ()) -> list[Any]:
+        with translated(self.path):
+            return self._connection().execute(sql, arguments).fetchall()
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        with self._lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+            self._caches.clear()
+
+    # --- banks -------------------------------------------------------------------------------
+
+    def banks(self) -> list[Bank]:
+        return [self._bank_from_row(row) for row in self._bank_rows("1 ORDER BY id", ())]
+
+    def bank(self, bank: str) -> Bank | None:
+        rows = self._bank_rows("id = ?", (bank,))
+        return self._bank_from_row(rows[0]) if rows else None
+
+    def _bank_rows(self, where: str, arguments: Sequence[Any]) -> list[Any]:
+        return self._execute(
+            f"""SELECT id, created_at, updated_at, embedder, dimensions, config,
+            (SELECT count(*) FROM memories m WHERE m.n >= b.bank << {KEY_BITS}
+               AND m.n < (b.bank + 1) << {KEY_BITS} AND m.state <> 'revised'),
+            (SELECT count(*) FROM documents d WHERE d.bank = b.bank)
+            FROM banks b WHERE {where}""",
+            arguments,
+        )
+
+    def _bank_from_row(self, row: Any) -> Bank:
+        return Bank(
+            row[0], from_micros(row[1]), from_micros(row[2]), row[6], row[7], row[3], row[4], orjson.loads(row[5])
+        )
+
+    def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
+        now = _now()
+        with self._transaction() as db:
+            db.execute(
+                """INSERT INTO banks (id, embedder, dimensions, token_dimensions, config, created_at, updated_at)
+                VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING""",
+                (bank, *self._model(), orjson.dumps(config or {}).decode(), now, now),
+            )
+        found = self.bank(bank)
+        assert found is not None
+        return found
+
+    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE banks SET config = ?, seq = seq + 1, updated_at = ? WHERE id = ?",
+                (orjson.dumps(config).decode(), _now(), bank),
+            )
+        found = self.bank(bank)
+        if found is None:
+            raise unknown_bank(bank)
+        return found
+
+    def delete_bank(self, bank: str) -> bool:
+        with self._transaction() as db:
+            row = db.execute("SELECT bank FROM banks WHERE id = ?", (bank,)).fetchone()
+            if row is None:
+                return False
+            (number,) = row
+            for table in ("memories", "features", "tokens"):
+                db.execute(
+                    f"DELETE FROM {table} WHERE n >= ? AND n < ?",
+                    (number << KEY_BITS, (number + 1) << KEY_BITS),
+                )
+            for table in ("documents", "chunks", "entities", "links", "evidence", "sources", "tombstones", "banks"):
+                db.execute(f"DELETE FROM {table} WHERE bank = ?", (number,))
+        self._caches.pop(bank, None)
+        self._scrub()
+        return True
+
+    # --- the view, caught up -----------------------------------------------------------------
+
+    def view(self, bank: str) -> View:
+        return self._view(bank, self._connection())
+
+    def _view(self, bank: str, db: sqlite3.Connection) -> SqliteView:
+        with translated(self.path):
+            row = db.execute(
+                "SELECT bank, seq, generation, dimensions FROM banks WHERE id = ?", (bank,)
+            ).fetchone()
+            if row is None:
+                raise unknown_bank(bank)
+            number, seq, generation, dimensions = row
+            cache = self._cache(bank, number, generation, dimensions)
+            with cache.lock:
+                if cache.index.seq < seq:
+                    self._catch_up(cache, db)
+                return SqliteView(
+                    bank, number, cache.index.snapshot(), self._execute, cache.loaded, cache.entities
+                )
+
+    def model_of(self, bank: str) -> ModelIdentity:
+        rows = self._execute(
+            "SELECT embedder, dimensions, token_dimensions FROM banks WHERE id = ?", (bank,)
+        )
+        if not rows:
+            raise unknown_bank(bank)
+        return rows[0]
+
+    def _cache(self, bank: str, number: int, generation: int, dimensions: int) -> _BankCache:
+        with self._lock:
+            found = self._caches.get(bank)
+            if found is None or found.number != number or found.index.generation != generation:
+                found = self._caches[bank] = _BankCache(number, dimensions, generation)
+            return found
+
+    def _catch_up(self, cache: _BankCache, db: sqlite3.Connection) -> None:
+        """Read everything since the index's sequence, in one read transaction."""
+        index, number = cache.index, cache.number
+        own = not db.in_transaction
+        if own:
+            db.execute("BEGIN")
+        try:
+            (seq,) = db.execute("SELECT seq FROM banks WHERE bank = ?", (number,)).fetchone()
+            if index.seq < 0:
+                rows = db.execute(
+                    f"SELECT {_FEATURES} FROM features WHERE n >= ? AND n < ? ORDER BY n",
+                    (KEY_MASK, number << KEY_BITS, (number + 1) << KEY_BITS),
+                ).fetchall()
+                deleted: list[Any] = []
+            else:
+                rows = db.execute(
+                    f"SELECT {_FEATURES} FROM features WHERE bank = ? AND seq > ? ORDER BY n",
+                    (KEY_MASK, number, index.seq),
+                ).fetchall()
+                deleted = db.execute(
+                    "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
+                ).fetchall()
+            entities = db.execute(
+                "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? AND seq > ?",
+                (number, cache.entities.seq),
+            ).fetchall()
+        finally:
+            if own:
+                db.execute("COMMIT")
+        index.catch_up(seq, rows, [k for (k,) in deleted])
+        cache.entities.catch_up(entities)
+        cache.entities.seq = seq
+        for stale in [r[0] for r in rows] + [k for (k,) in deleted]:
+            cache.loaded.pop(stale, None)
+        if len(cache.loaded) > _LOADED_LIMIT:
+            cache.loaded.clear()
+
+    # --- commits -----------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One writer at a time, in this process by our lock and among processes by SQLite's."""
+        with self._write_lock, translated(self.path):
+            db = self._connection()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    def commit(self, bank: str, plan: Plan) -> int:
+        dropped = False
+        with self._transaction() as db:
+            view = self._view(bank, db)
+            writing = _Writing(view, db)
+            batch = plan(writing)
+            seq, now = view.seq + 1, _now()
+            writer = Writer(db, bank, writing.number, seq, now)
+            writer.apply(batch)
+            dropped = bool(batch.drop_documents or batch.drop_memories)
+            keys = [m.key + 1 for m in batch.memories]
+            numbers = [e.id + 1 for e in batch.entities]
+            db.execute(
+                """UPDATE banks SET seq = ?, next_key = max(next_key, ?), next_entity = max(next_entity, ?),
+                updated_at = ? WHERE bank = ?""",
+                (seq, max(keys, default=0), max(numbers, default=0), now, writing.number),
+            )
+        if dropped:
+            self._scrub()
+        return seq
+
+    def _scrub(self) -> None:
+        """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well,
+        unless another process is reading it, in which case that one's checkpoint does."""
+        with self._write_lock:
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # --- listings ----------------------------------------------------------------------------
+
+    def _number(self, bank: str) -> int:
+        rows = self._execute("SELECT bank FROM banks WHERE id = ?", (bank,))
+        if not rows:
+            raise unknown_bank(bank)
+        return rows[0][0]
+
+    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
+        return self._documents(bank, "d.id > ? ORDER BY d.id LIMIT ?", (after or "", limit))
+
+    def document(self, bank: str, document_id: str) -> Document | None:
+        found = self._documents(bank, "d.id = ?", (document_id,))
+        return found[0] if found else None
+
+    def _documents(self, bank: str, where: str, arguments: Sequence[Any]) -> list[Document]:
+        rows = self._execute(
+            f"""SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
+            (SELECT count(*) FROM chunks c WHERE c.bank = d.bank AND c.document_id = d.id),
+            (SELECT count(*) FROM memories m WHERE m.bank = d.bank AND m.document_id = d.id
+               AND m.state <> 'revised')
+            FROM documents d WHERE d.bank = ? AND {where}""",
+            (self._number(bank), *arguments),
+        )
+        return [
+            Document(
+                r[0], bank, tuple(orjson.loads(r[1])), orjson.loads(r[2]), r[3], from_micros(r[4]), from_micros(r[5]), r[6], r[7]
+            )
+            for r in rows
+        ]
+
+    def document_chunks(self, bank: str, document_id: str) -> list[Chunk]:
+        rows = self._execute(
+            "SELECT id, document_id, position, text FROM chunks WHERE bank = ? AND document_id = ? ORDER BY position",
+            (self._number(bank), document_id),
+        )
+        return [Chunk(*row) for row in rows]
+
+    def memories(self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]) -> list[Memory]:
+        """Newest first. `where` may name type, state, document_id; `after` is the last id seen."""
+        number = self._number(bank)
+        view = self._view(bank, self._connection())
+        below = view.key_of(after) if after else None
+        clauses = [f"{column} = ?" for column in where]
+        if "state" not in where:
+            clauses.append("state <> 'revised'")
+        upper = (number + 1) << KEY_BITS if below is None else number << KEY_BITS | below
+        rows = self._execute(
+            f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {" AND ".join(clauses)}
+            ORDER BY n DESC LIMIT ?""",
+            (number << KEY_BITS, upper, *where.values(), limit),
+        )
+        return view.load([k for (k,) in rows])
+
+    def revisions(self, bank: str, memory_id: str) -> list[Memory]:
+        rows = self._execute(
+            f"SELECT {MEMORY_COLUMNS} FROM memories WHERE bank = ? AND id = ? AND state = 'revised' ORDER BY n",
+            (self._number(bank), memory_id),
+        )
+        return [memory_from_row(bank, row, ()) for row in rows]
+
+    def entities(self, bank: str, limit: int) -> list[Entity]:
+        rows = self._execute(
+            """SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ?
+            ORDER BY mentions DESC, name LIMIT ?""",
+            (self._number(bank), limit),
+        )
+        return [entity_from_row(row) for row in rows]
+
+    def links(self, bank: str, memory_id: str) -> list[Link]:
+        number = self._number(bank)
+        rows = self._execute(
+            """SELECT a.id, b.id, l.kind, l.weight FROM links l
+            JOIN memories a ON a.n = (?1 << ?2 | l.source) JOIN memories b ON b.n = (?1 << ?2 | l.target)
+            WHERE l.bank = ?1 AND (a.id = ?3 OR b.id = ?3)
+              AND (l.source IN (SELECT n & ?4 FROM memories WHERE bank = ?1 AND id = ?3)
+                OR l.target IN (SELECT n & ?4 FROM memories WHERE bank = ?1 AND id = ?3))
+            ORDER BY l.weight DESC, a.id, b.id""",
+            (number, KEY_BITS, memory_id, KEY_MASK),
+        )
+        return [Link(a, b, LinkKind(kind), weight) for a, b, kind, weight in rows]
+
+    def stats(self, bank: str) -> BankStats:
+        number = self._number(bank)
+        inside = (number << KEY_BITS, (number + 1) << KEY_BITS)
+        groups = {
+            column: dict(
+                self._execute(
+                    f"SELECT {column}, count(*) FROM memories WHERE n >= ? AND n < ? GROUP BY 1", inside
+                )
+            )
+            for column in ("type", "state")
+        }
+        (documents,), (chunks,), (entities,) = (
+            self._execute(f"SELECT count(*) FROM {t} WHERE bank = ?", (number,))[0]
+            for t in ("documents", "chunks", "entities")
+        )
+        links = dict(self._execute("SELECT kind, count(*) FROM links WHERE bank = ? GROUP BY 1", (number,)))
+        (pages,), (page_size,) = (
+            self._execute(f"PRAGMA {p}")[0] for p in ("page_count", "page_size")
+        )
+        return BankStats(
+            sum(v for k, v in groups["state"].items() if k != "revised"),
+            groups["type"],
+            groups["state"],
+            documents,
+            chunks,
+            entities,
+            links,
+            pages * page_size,
+        )
+
+
+class _Writing(SqliteView):
+    """The view inside the write transaction: rows are read on the writing connection."""
+
+    def __init__(self, view: SqliteView, db: sqlite3.Connection) -> None:
+        super().__init__(
+            view.bank,
+            view.number,
+            view.snapshot,
+            lambda sql, arguments: db.execute(sql, arguments).fetchall(),
+            {},
+            view.entity_cache,
+        )
+        row = db.execute("SELECT next_key, next_entity FROM banks WHERE bank = ?", (view.number,)).fetchone()
+        self.next_key: int = row[0]
+        self.next_entity: int = row[1]
+
+    def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
+        """For each new vector its nearest present memories."""
+        snapshot = self.snapshot
+        rows = np.flatnonzero(snapshot.alive & (snapshot.columns["state"] <= 1))
+        if not len(rows):
+            return [Found.nothing() for _ in vectors]
+        best: list[list[tuple[float, int]]] = [[] for _ in vectors]
+        for at in range(0, len(rows), 16_384):  # a slab that stays in cache, never the whole bank
+            slab = rows[at : at + 16_384]
+            scores = vectors @ snapshot.vectors[slab].astype(np.float32).T
+            near = np.argwhere(scores >= floor)
+            for i, j in near.tolist():
+                best[i].append((-float(scores[i, j]), int(snapshot.keys[slab[j]])))
+        out: list[Found] = []
+        for found in best:
+            found.sort()
+            out.append(
+                Found(
+                    np.array([key for _, key in found[:k]], np.int64),
+                    np.array([-score for score, _ in found[:k]], np.float32),
+                )
+            )
+        return out
+
+    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return self._holding("statement", hashes)
+
+    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return self._holding("slot", [h for h in hashes if h])
+
+    def _holding(self, column: str, values: Sequence[int]) -> dict[int, list[int]]:
+        snapshot = self.snapshot
+        held = snapshot.columns[column]
+        rows = np.flatnonzero(np.isin(held, np.array(list(values), np.int64)) & snapshot.alive)
+        out: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            if snapshot.columns["state"][row] <= 1:
+                out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
+        return out
+
+    def document_hash(self, document_id: str) -> bytes | None:
+        rows = self._execute(
+            "SELECT hash FROM documents WHERE bank = ? AND id = ?", (self.number, document_id)
+        )
+        return rows[0][0] if rows else None
+
+    def document_keys(self, document_id: str) -> Sequence[int]:
+        rows = self._execute(
+            "SELECT n & ? FROM memories WHERE bank = ? AND document_id = ? AND state <> 'revised' ORDER BY n",
+            (KEY_MASK, self.number, document_id),
+        )
+        return [k for (k,) in rows]
+
+    def document_chunk_count(self, document_id: str) -> int:
+        return self._execute(
+            "SELECT coalesce(max(position) + 1, 0) FROM chunks WHERE bank = ? AND document_id = ?",
+            (self.number, document_id),
+        )[0][0]
+
+
+def unknown_bank(bank: str) -> NotFound:
+    return NotFound(
+        f"there is no bank {bank!r}",
+        hint="`recollect banks` lists them; retaining into a new name creates it",
+    )
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
