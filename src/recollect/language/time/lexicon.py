@@ -1,0 +1,175 @@
+"""The words of a language: data files that give phrases a category and a value."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_CJK = "぀-ヿ㐀-鿿"
+# Letters and digits part ("3pm", "14april"); elided articles ("l'été") and 's stand alone;
+# Chinese and Japanese are read character by character.
+_TOKEN = re.compile(
+    rf"[{_CJK}]|'s\b|(?:[ldjcnsmt]|qu|dell|nell|all|un|dall|quell|sull)'(?=[^\W\d_]{{3}})"
+    rf"|[^\W\d_{_CJK}]+(?:'(?!s\b)[^\W\d_]+)*|\d+|[^\w\s]"
+)
+_SKIPPED = frozenset({"-", "'s", "'"})
+_INTEGERS = frozenset(
+    {
+        "month",
+        "weekday",
+        "rel",
+        "day",
+        "zone",
+        "number",
+        "ordinal",
+        "scale",
+        "amount",
+        "decade",
+        "half",
+        "rolling",
+    }
+)
+_FOUNDING = frozenset(
+    "month weekday unit season part day daypart holiday freq decade now clockword number".split()
+)
+_RELATING = ("before", "after", "since", "until", "during", "around")
+_FOLD = str.maketrans({"’": "'", "‘": "'", "０": "0", "１": "1", "２": "2", "３": "3", "４": "4", "５": "5",
+                       "６": "6", "７": "7", "８": "8", "９": "9", "–": "-", "—": "-", "‑": "-", "−": "-", "～": "~", "〜": "~"})  # fmt: skip
+
+Entry = tuple[tuple[str, ...], list[tuple[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    word: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """One language. `entries` are keyed by their first word."""
+
+    language: str
+    entries: dict[str, list[Entry]]
+    founding: frozenset[str]
+    weak: frozenset[str]
+    licences: dict[str, frozenset[str]]
+    cues: dict[str, frozenset[str]]
+    relations: frozenset[str]
+
+
+def fold(text: str) -> str:
+    """Lower case, with one form for each dash and apostrophe; every offset stays."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters grow in lower case ("İ")
+        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return lowered.translate(_FOLD)
+
+
+def tokens(folded: str) -> list[Token]:
+    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(folded)]
+
+
+def matches(
+    lexicon: Lexicon, words: list[str], at: int
+) -> Iterable[tuple[list[tuple[str, Any]], int]]:
+    """The phrases of the lexicon that begin at a token, with the token after each."""
+    for phrase, pairs in lexicon.entries.get(words[at], ()):
+        end = at + 1
+        for word in phrase[1:]:
+            while end < len(words) and words[end] in _SKIPPED and words[end] != word:
+                end += 1
+            if end >= len(words) or words[end] != word:
+                break
+            end += 1
+        else:
+            yield pairs, end
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """Load one language's data file; once."""
+    source = files("recollect.language.time") / "data" / f"{language}.toml"
+    data = tomllib.loads(source.read_text(encoding="utf-8"))
+    lists: dict[str, dict[str, list[str]]] = {
+        name: {key: list(words) for key, words in data.pop(name, {}).items()}
+        for name in ("weak", "licence", "cue")
+    }
+    entries: dict[str, list[Entry]] = {}
+    founding: set[str] = set()
+    for category, table in data.items():
+        for value, phrases in table.items():
+            _enter(entries, founding, category, value, phrases)
+    return Lexicon(
+        language,
+        entries,
+        frozenset(founding),
+        frozenset(word for words in lists["weak"].values() for word in words),
+        {name: frozenset(words) for name, words in lists["licence"].items()},
+        {name: frozenset(words) for name, words in lists["cue"].items()},
+        frozenset(
+            phrase.split()[0]
+            for name in _RELATING
+            for phrase in lists["cue"].get(f"event_{name}", ())
+        ),
+    )
+
+
+def _enter(
+    entries: dict[str, list[Entry]],
+    founding: set[str],
+    category: str,
+    value: str,
+    phrases: list[str],
+) -> None:
+    pair = (value, None) if category == "word" else (category.upper(), _value(category, value))
+    for phrase in phrases:
+        words = tuple(token.word for token in tokens(fold(phrase)) if token.word not in _SKIPPED)
+        if not words:  # punctuation that is itself a word: a dash between two dates
+            words = (phrase,)
+        known = entries.setdefault(words[0], [])
+        for stored, pairs in known:
+            if stored == words:
+                pairs.append(pair)
+                break
+        else:
+            known.append((words, [pair]))
+        if category in _FOUNDING:
+            founding.add(words[0])
+
+
+def _value(category: str, value: str) -> Any:
+    return int(value) if category in _INTEGERS else value
+
+
+@cache
+def _signatures() -> dict[str, frozenset[str]]:
+    source = files("recollect.language.time") / "data" / "languages.toml"
+    data = tomllib.loads(source.read_text(encoding="utf-8"))
+    return {language: frozenset(words) for language, words in data["signature"].items()}
+
+
+_KANA = re.compile("[぀-ヿ]")
+_HAN = re.compile("[㐀-鿿]")
+
+
+def languages_of(folded: str, words: list[str]) -> tuple[str, ...]:
+    """The languages to read a text in: English, and the one its own words speak for."""
+    if not folded.isascii():
+        if _KANA.search(folded):
+            return ("ja",)
+        if _HAN.search(folded):
+            # Japanese can be written without kana ("昨年六月"); its own words decide.
+            return ("ja",) if any(word in folded for word in _signatures()["ja"]) else ("zh",)
+    present = frozenset(words)
+    counts = {name: len(present & signature) for name, signature in _signatures().items()}
+    best = max(counts, key=counts.__getitem__)
+    if counts[best] <= counts["en"]:  # a word or two of another language is no switch
+        return ("en",)
+    return (best, "en")

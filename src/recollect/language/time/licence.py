@@ -1,0 +1,74 @@
+"""Whether words that only may be a time are one: "in May" is, "What may Alice do?" is not."""
+
+from __future__ import annotations
+
+from recollect.language.time.lexicon import Lexicon, Token
+from recollect.language.time.period import Period
+
+_PUNCTUATION = frozenset(".,;:!?()[]\"'“”…-")
+_PEOPLE = frozenset({"people", "men", "women", "children", "students", "percent", "dollars"})
+
+
+def licensed(
+    text: str, tokens: list[Token], lexicon: Lexicon, place: tuple[int, int], period: Period
+) -> float | None:
+    """How sure the reading is, by its neighbours; None when it is no time."""
+    at, end = place
+    weak = period.weak
+    if weak is None:
+        return 0.95
+    if weak == "never":
+        return None
+    if _alone(tokens, at, end):
+        return 0.7 if weak != "part" else None
+    following = tokens[end].word if end < len(tokens) else ""
+    if following == "'s" and weak != "now":
+        return None
+    if period.kind == "open":
+        return 0.8 if _unfollowed(lexicon, following) else None
+    before = _before(tokens, at)
+    if before not in lexicon.licences.get(weak, frozenset()):
+        return None
+    if weak == "year":
+        return None if _counts(following) else 0.9
+    if weak in ("day", "name") and not _unfollowed(lexicon, following):
+        # "on the second try", "for April said so": what follows shows another meaning.
+        return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
+    return 0.8
+
+
+def _alone(tokens: list[Token], at: int, end: int) -> bool:
+    rest = [*tokens[:at], *tokens[end:]]
+    return all(token.word in _PUNCTUATION or token.word == "the" for token in rest)
+
+
+def _before(tokens: list[Token], at: int) -> str:
+    """The word before, past an article."""
+    place = at - 1
+    while place >= 0 and tokens[place].word in ("the", "'", '"'):
+        place -= 1
+    return tokens[place].word if place >= 0 else ""
+
+
+def _unfollowed(lexicon: Lexicon, following: str) -> bool:
+    if not following or following in _PUNCTUATION or not following[0].isalpha():
+        return True
+    return following in lexicon.cues.get("afteryear", frozenset())
+
+
+def _counts(following: str) -> bool:
+    """Whether the word after a number shows that it counts things: "2000 units"."""
+    return following in _PEOPLE or (
+        len(following) > 3 and following.endswith("s") and not following.endswith("ss")
+    )
+
+
+def negated(words: list[str], lexicon: Lexicon, at: int) -> bool:
+    """Whether a negation stands right before the expression, prepositions aside."""
+    cues = lexicon.cues.get("negation", frozenset())
+    place = at - 1
+    while place >= 0 and words[place] in ("in", "on", "during", "from", "the", "at", "of"):
+        place -= 1
+    if place < 0:
+        return False
+    return words[place] in cues or (place > 0 and f"{words[place - 1]} {words[place]}" in cues)

@@ -1,0 +1,90 @@
+"""What a query says about time: its window, what it leaves out, what it asks for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from recollect.language.time.calendar import ORDER, unit
+from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
+from recollect.language.time.reader import read
+from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
+
+_MIN = datetime.min.replace(tzinfo=UTC)
+_MAX = datetime.max.replace(tzinfo=UTC)
+
+
+def read_query(text: str, anchor: datetime) -> QueryTime:
+    """Read what a query says about time, from the moment it is asked."""
+    expressions = read(text, anchor)
+    dated = [(each, period) for each in expressions if (period := whole_period(each, anchor))]
+    wanted = [(each, period) for each, period in dated if not each.negated]
+    words = [token.word for token in tokens(fold(text))]
+    known = lexicon(languages_of(fold(text), words)[0])
+    grains = [each.grain for each, _ in wanted if each.grain is not None]
+    return QueryTime(
+        expressions=expressions,
+        window=_window([period for _, period in wanted]),
+        grain=min(grains, key=ORDER.__getitem__) if grains else None,
+        excluded=tuple(period for each, period in dated if each.negated),
+        asks_when=_has_phrase(words, known, "asks"),
+        order=_order(text, known, expressions),
+        event=next((each.event for each in expressions if each.event), None),
+    )
+
+
+def whole_period(expression: TimeExpression, anchor: datetime) -> TimeRange | None:
+    """The range to look in. "Two years ago" names a day only by arithmetic: what is meant is
+    the year, so a day of a coarser grain widens to the calendar unit that holds it."""
+    period, grain = expression.range, expression.grain
+    if period is None or period.start is None or period.end is None or grain is None:
+        return period
+    narrow = period.end - period.start <= timedelta(days=1)
+    if not narrow or ORDER[grain] <= ORDER[Grain.WEEK]:
+        return period
+    zone = anchor.tzinfo or UTC
+    start, end = unit(period.start.astimezone(zone).replace(tzinfo=None), grain)
+    return TimeRange(
+        start.replace(tzinfo=zone).astimezone(UTC), end.replace(tzinfo=zone).astimezone(UTC)
+    )
+
+
+def _window(periods: list[TimeRange]) -> TimeRange | None:
+    """Where all the periods meet ("after 2010 and before 2018"); all of them where they do
+    not ("in 2019 or 2021")."""
+    if not periods:
+        return None
+    start = max(period.start or _MIN for period in periods)
+    end = min(period.end or _MAX for period in periods)
+    if start >= end:
+        start = min(period.start or _MIN for period in periods)
+        end = max(period.end or _MAX for period in periods)
+    return TimeRange(None if start == _MIN else start, None if end == _MAX else end)
+
+
+def _has_phrase(words: list[str], known: Lexicon, cue: str) -> bool:
+    return any(True for _ in _places(words, known, cue))
+
+
+def _places(words: list[str], known: Lexicon, cue: str):  # type: ignore[no-untyped-def]
+    joined = " ".join(words)
+    padded = f" {joined} "
+    for phrase in known.cues.get(cue, ()):
+        if f" {phrase} " in padded:
+            yield phrase
+
+
+def _order(text: str, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> Order | None:
+    """Which end of the timeline is wanted; words inside a time expression do not count."""
+    rest = text
+    for each in reversed(expressions):
+        if each.event is None:
+            rest = rest[: each.span[0]] + "|" + rest[each.span[1] :]
+    joined = " ".join(token.word for token in tokens(fold(rest)))
+    padded = f" {joined} "
+    for phrase in known.cues.get("not_order", ()):
+        padded = padded.replace(f" {phrase} ", " | ")
+    for order in ("latest", "earliest"):
+        if any(f" {phrase} " in padded for phrase in known.cues.get(order, ())):
+            return cast(Order, order)
+    return None

@@ -1,0 +1,231 @@
+"""From a text to its time expressions: words, chart, and the choice among readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
+from typing import Any
+
+from recollect.language.time.calendar import SEASON_START, unit
+from recollect.language.time.events import find_events
+from recollect.language.time.grammar import RULES, Chart, Edge, Node, compile_rules
+from recollect.language.time.holidays import holiday
+from recollect.language.time.lexicon import (
+    Lexicon,
+    Token,
+    fold,
+    languages_of,
+    lexicon,
+    matches,
+    tokens,
+)
+from recollect.language.time.licence import licensed, negated
+from recollect.language.time.period import Context, Direction, Period, months, settle, weekday
+from recollect.language.time.rules.clock import part_of_day, part_on
+from recollect.language.time.rules.numbers import Duration
+from recollect.language.time.shapes import shapes_at
+from recollect.language.time.types import Grain, TimeExpression, TimeRange
+
+# Longer texts are read sentence by sentence by their callers; this only bounds the work.
+_MOST_TOKENS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One text in one language, tokenised."""
+
+    text: str
+    folded: str
+    tokens: list[Token]
+    words: list[str]
+    lexicon: Lexicon
+
+
+@cache
+def _grammar() -> Node:
+    from recollect.language.time import rules
+
+    assert rules.__all__
+    return compile_rules(RULES)
+
+
+@cache
+def _month(number: int, weak: str | None) -> Period:
+    return replace(months(number, 1, "month", Grain.MONTH), weak=weak)
+
+
+@cache
+def _season(name: str) -> Period:
+    return replace(months(SEASON_START[name], 3, "season", Grain.SEASON), weak="season")
+
+
+@cache
+def _weekday(number: int, weak: str | None) -> Period:
+    return replace(weekday(number), weak=weak)
+
+
+@cache
+def _part(name: str) -> Period:
+    return part_of_day(name)
+
+
+def _period(category: str, value: Any, weak: str | None, context: Context) -> Period | None:
+    """The period that a word names by itself."""
+    match category:
+        case "MONTH":
+            return _month(value, weak)
+        case "WEEKDAY":
+            return _weekday(value, weak)
+        case "SEASON":
+            return _season(value)
+        case "HOLIDAY":
+            return replace(holiday(value), weak=weak)
+        case "PART":
+            return _part(value)
+        case "DAY":
+            start = context.today + timedelta(days=value)
+            return Period("dayword", Grain.DAY, start, start + timedelta(days=1))
+        case "DAYPART":
+            day, name = value.split()
+            return part_on(context, int(day), name)
+        case "NOW":
+            return Period("now", Grain.SECOND, *unit(context.now, Grain.SECOND), weak="now")
+        case _:
+            return None
+
+
+def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
+    """What each word, phrase or figure can be."""
+    words, lexical = reading.words, [[] for _ in reading.words]
+    ends = {token.end: place + 1 for place, token in enumerate(reading.tokens)}
+    blocked_to = 0
+    for at, token in enumerate(reading.tokens):
+        found = list(matches(reading.lexicon, words, at))
+        for pairs, end in found:
+            if pairs[0][0] == "IDIOM":
+                blocked_to = max(blocked_to, end)
+        if at < blocked_to:
+            continue
+        edges: list[Edge] = lexical[at]
+        weak = "name" if token.word in reading.lexicon.weak else None
+        for pairs, end in found:
+            for category, value in pairs:
+                edges.append((category, value, end))
+                period = _period(category, value, weak, context)
+                if period is not None:
+                    edges.append(("T", period, end))
+                if category == "UNIT" and value == "weekend":
+                    edges.append(("WEEKENDWORD", value, end))
+        for (category, value), stop in shapes_at(reading.folded, token.start, token.word):
+            if stop in ends:
+                edges.append((category, value, ends[stop]))
+    return lexical
+
+
+def _candidates(reading: Reading, chart: Chart) -> list[tuple[int, int, int, str, Any]]:
+    """Readings of every place, longest first; supported ones before doubtful ones."""
+    found: list[tuple[int, int, int, str, Any]] = []
+    order = 0
+    for at, edges in enumerate(chart.edges):
+        for category, value, end in edges:
+            if category in ("T", "REC", "LEN") and end > at:
+                order += 1
+                found.append((at, end, order, category, value))
+
+    def rank(candidate: tuple[int, int, int, str, Any]) -> tuple[int, int, int]:
+        at, end, order, category, value = candidate
+        size = reading.tokens[end - 1].end - reading.tokens[at].start
+        doubtful = category == "T" and value.weak is not None
+        return -size, int(doubtful), order
+
+    return sorted(found, key=rank)
+
+
+def _to_utc(moment: datetime | None, anchor: datetime, zone: int | None) -> datetime | None:
+    if moment is None:
+        return None
+    tz = anchor.tzinfo if zone is None else timezone(timedelta(minutes=zone))
+    return moment.replace(tzinfo=tz).astimezone(UTC)
+
+
+def _expression(
+    reading: Reading, candidate: tuple[int, int, int, str, Any], context: Context, anchor: datetime
+) -> TimeExpression | None:
+    at, end, _, category, value = candidate
+    span = (reading.tokens[at].start, reading.tokens[end - 1].end)
+    text = reading.text[span[0] : span[1]]
+    if category == "REC":
+        return TimeExpression(text, span, None, None, 0.9, recurrence=value)
+    if category == "LEN":
+        said: Duration = value
+        return TimeExpression(text, span, None, said.grain, 0.9, duration=said.length)
+    doubt = licensed(reading.text, reading.tokens, reading.lexicon, (at, end), value)
+    if doubt is None:
+        return None
+    try:
+        period = settle(value, context)
+        range_ = TimeRange(
+            _to_utc(period.start, anchor, period.zone), _to_utc(period.end, anchor, period.zone)
+        )
+    except (ValueError, OverflowError):
+        return None  # no such time within the calendar
+    return TimeExpression(
+        text,
+        span,
+        range_,
+        period.grain,
+        round(period.confidence * doubt, 2),
+        negated=negated(reading.words, reading.lexicon, at),
+    )
+
+
+def _read(reading: Reading, context: Context, anchor: datetime) -> list[TimeExpression]:
+    chart = Chart(_grammar(), _lexical(reading, context), context)
+    taken = [False] * len(reading.tokens)
+    found: list[TimeExpression] = []
+    for candidate in _candidates(reading, chart):
+        at, end = candidate[0], candidate[1]
+        if any(taken[at:end]):
+            continue
+        expression = _expression(reading, candidate, context, anchor)
+        if expression is not None:
+            taken[at:end] = [True] * (end - at)
+            found.append(expression)
+    events = find_events(reading.text, reading.tokens, reading.lexicon, chart, taken)
+    return found + events
+
+
+def direction_of(words: list[str], known: Lexicon) -> Direction:
+    """Where a text looks: forward when it says "will" or "plan", else back."""
+    future = known.cues.get("future", frozenset())
+    if not future.isdisjoint(words):
+        return "future"
+    pairs = (f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    return "past" if future.isdisjoint(pairs) else "future"
+
+
+def read(
+    text: str,
+    anchor: datetime,
+    languages: Sequence[str] | None = None,
+    direction: Direction | None = None,
+) -> tuple[TimeExpression, ...]:
+    """Read a text. `direction` overrides where a bare month or weekday is looked for."""
+    if anchor.tzinfo is None:
+        anchor = anchor.replace(tzinfo=UTC)
+    folded = fold(text)
+    toks = tokens(folded)[:_MOST_TOKENS]
+    words = [token.word for token in toks]
+    figures = any(word[0].isdigit() for word in words)
+    for language in languages if languages is not None else languages_of(folded, words):
+        known = lexicon(language)
+        if not figures and known.founding.isdisjoint(words) and known.relations.isdisjoint(words):
+            continue
+        reading = Reading(text, folded, toks, words, known)
+        context = Context(anchor.replace(tzinfo=None), direction or direction_of(words, known))
+        found = _read(reading, context, anchor)
+        if found:
+            return tuple(sorted(found, key=lambda expression: expression.span))
+    return ()

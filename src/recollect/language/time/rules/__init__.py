@@ -1,0 +1,5 @@
+"""The grammar's rules. Importing this package declares them all."""
+
+from recollect.language.time.rules import clock, dates, numbers, ranges, relative, repeats
+
+__all__ = ["clock", "dates", "numbers", "ranges", "relative", "repeats"]

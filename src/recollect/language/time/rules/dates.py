@@ -1,0 +1,274 @@
+"""Calendar dates and the parts of calendar periods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from recollect.language.time.calendar import Span, add, iso_week, unit, units
+from recollect.language.time.grammar import rule
+from recollect.language.time.period import (
+    Context,
+    NoSuchTime,
+    Period,
+    after,
+    coarser,
+    day_of_month,
+    fixed,
+    month_day,
+    months,
+    narrow,
+    settle,
+    unit_at,
+    weekday,
+    weekend,
+    year,
+)
+from recollect.language.time.shapes import Num, decade_year, full_year, quarter_of
+from recollect.language.time.thirds import half, part
+from recollect.language.time.types import Grain
+
+MonthDay = tuple[int, int]
+_POINTED = ("open", "interval", "point")
+
+
+def _day(value: Num | int) -> int:
+    if isinstance(value, int):
+        return value
+    if value.digits > 2 or value.value != value.whole:
+        raise NoSuchTime("not a day of a month")
+    return value.whole
+
+
+@rule("MD", "MONTH dash|comma|dot? NUM", "MONTH dash? the? ORD", "MONTH dash|dot? the NUM")
+def month_then_day(_: Context, month: int, day: Num | int) -> MonthDay:
+    return month, _day(day)
+
+
+@rule("MD", "NUM dash|dot? ofonly|in? the? MONTH", "ORD dash? ofonly|in? the? MONTH")
+def day_then_month(_: Context, day: Num | int, month: int) -> MonthDay:
+    return month, _day(day)
+
+
+@rule("T", "MD")
+def date(_: Context, said: MonthDay) -> Period:
+    return month_day(*said)
+
+
+@rule("T", "MD comma|ofonly|in|dash? YEAR", "MD comma|ofonly|in|dash? yearword YEAR")
+def date_of_year(_: Context, said: MonthDay, number: int) -> Period:
+    return narrow(year(number), month_day(*said))
+
+
+@rule("T", "MD comma|dash|ofonly? NUM")
+def date_of_short_year(_: Context, said: MonthDay, number: Num) -> Period | None:
+    if number.digits != 2:
+        return None
+    return narrow(year(full_year(f"{number.whole:02}")), month_day(*said))
+
+
+@rule("T", "YEAR dash? MD")
+def year_then_date(_: Context, number: int, said: MonthDay) -> Period:
+    return narrow(year(number), month_day(*said))
+
+
+@rule("T", "YEAR dash NUM dash MONTH", "NUM dash YEAR dash MONTH", "MONTH dash YEAR dash NUM")
+def mixed_date(_: Context, *said: int | Num) -> Period:
+    day = next(value for value in said if isinstance(value, Num))
+    number, month = sorted((value for value in said if isinstance(value, int)), reverse=True)
+    return narrow(year(number), month_day(month, _day(day)))
+
+
+@rule("T", "YEAR")
+def plain_year(_: Context, number: int) -> Period:
+    return replace(year(number), weak="year")
+
+
+@rule("T", "yearword ofonly? YEAR")
+def named_year(_: Context, number: int) -> Period:
+    return year(number)
+
+
+@rule("T", "yearword ofonly? NUM ce?")
+def early_year(_: Context, number: Num) -> Period | None:
+    return year(number.whole) if number.value >= 100 or not number.digits else None
+
+
+@rule("T", "fiscal YEAR", "fiscal ofonly YEAR")
+def fiscal_year(_: Context, number: int) -> Period:
+    return replace(year(number), kind="fiscal", confidence=0.7)
+
+
+@rule("T", "MONTH dash|comma|ofonly? YEAR", "MONTH in YEAR")
+def month_of_year(_: Context, month: int, number: int) -> Period:
+    return narrow(year(number), months(month, 1, "month", Grain.MONTH))
+
+
+@rule("T", "MONTH ofonly? NUM")
+def month_of_short_year(context: Context, month: int, number: Num) -> Period | None:
+    if number.digits != 2 or number.value <= 31:
+        return None
+    return month_of_year(context, month, full_year(f"{number.whole:02}"))
+
+
+@rule("T", "the ORD", "the NUM")
+def day_alone(_: Context, day: Num | int) -> Period:
+    return day_of_month(_day(day))
+
+
+@rule("T", "WEEKDAY comma? the? ORD", "WEEKDAY comma? the NUM")
+def weekday_and_day(_: Context, number: int, day: Num | int) -> Period:
+    made = narrow(day_of_month(_day(day)), weekday(number))
+    return replace(made, kind="date")
+
+
+@rule("T", "T of T", "T of the T", "T on? the? T", "T on T", "T comma on? T")
+def narrowed(_: Context, left: Period, right: Period) -> Period | None:
+    """Tuesday of next week, June 2019, tomorrow at five."""
+    if left.kind in _POINTED or right.kind in _POINTED or left.kind == right.kind:
+        return None
+    if left.weak == right.weak == "name" or (left.fixed and right.fixed):
+        return None
+    if left.kind == "clockdate" or right.kind == "clockdate":
+        return None
+    outer, inner = (left, right) if coarser(left, right) else (right, left)
+    if inner.fixed or not coarser(outer, inner):
+        return None
+    return narrow(outer, inner)
+
+
+def spans_of(name: str, lo_hi: Span) -> list[Span]:
+    """The units in a span. A week belongs where its Thursday is, as in ISO 8601."""
+    lo, hi = lo_hi
+    if name == "weekend":
+        series = weekend().series
+        return series(lo, hi) if series else []
+    if name == "week":
+        reach = timedelta(days=3)
+        return [span for span in units(lo - reach, hi, Grain.WEEK) if lo <= span[0] + reach < hi]
+    grain = Grain(name)
+    return [span for span in units(lo, hi, grain) if span[1] <= hi]
+
+
+def _pick(spans: list[Span], nth: int) -> Span:
+    if not 1 <= abs(nth) <= len(spans):
+        raise NoSuchTime("not so many")
+    return spans[nth - 1 if nth > 0 else nth]
+
+
+@rule("T", "ORD UNIT of|comma? the? T", "the ORD UNIT of|comma? the? T")
+def nth_unit(context: Context, nth: int, name: str, whole: Period) -> Period:
+    if whole.kind in ("clock", "part", "weekday"):
+        raise NoSuchTime("too fine")
+    grain = Grain.DAY if name == "weekend" else Grain(name)
+    span = _pick(spans_of(name, settle(whole, context).bounds()), nth)
+    return fixed("unit", grain, span)
+
+
+@rule("T", "ORD UNIT", "the ORD UNIT")
+def nth_quarter(_: Context, nth: int, name: str) -> Period | None:
+    return quarter_of(nth) if name == "quarter" and nth <= 4 else None
+
+
+@rule("T", "REL UNIT of the? T")
+def last_unit(context: Context, rel: int, name: str, whole: Period) -> Period | None:
+    return nth_unit(context, -1, name, whole) if rel < 0 and whole.kind != "clock" else None
+
+
+@rule("T", "ORD last UNIT of the? T", "the ORD last UNIT of the? T")
+def nth_last_unit(context: Context, nth: int, name: str, whole: Period) -> Period:
+    return nth_unit(context, -nth, name, whole)
+
+
+@rule("T", "REL NUM UNIT of the? T", "the? ORD NUM UNIT of the? T")
+def run_of_units(
+    context: Context, which: int, count: Num, name: str, whole: Period
+) -> Period | None:
+    """The last three weeks of this year, the first two months of 2020."""
+    if which not in (-1, 1):
+        return None
+    spans = spans_of(name, settle(whole, context).bounds())
+    chosen = spans[: count.whole] if which == 1 else spans[-count.whole :]
+    return fixed("interval", Grain(name), (chosen[0][0], chosen[-1][1])) if chosen else None
+
+
+@rule("T", "ORD T of|in the? T", "the ORD T of|in the? T")
+def nth_series(context: Context, nth: int, inner: Period, whole: Period) -> Period | None:
+    """The first Monday of next month."""
+    if inner.series is None or inner.grain in (Grain.MONTH, Grain.YEAR) or inner.kind == "day":
+        return None
+    if whole.kind in ("clock", "part", "weekday"):
+        return None
+    lo, hi = settle(whole, context).bounds()
+    return replace(fixed("date", inner.grain, _pick(inner.series(lo, hi), nth)), zone=inner.zone)
+
+
+@rule("T", "REL T of|in the? T")
+def last_series(context: Context, rel: int, inner: Period, whole: Period) -> Period | None:
+    return nth_series(context, -1, inner, whole) if rel < 0 else None
+
+
+@rule("T", "EDGE dash? the? T", "EDGE dash? ofonly? the? T")
+def edge_of(context: Context, which: str, whole: Period) -> Period | None:
+    if whole.kind in ("clock", "open", "date"):
+        return None
+    if whole.series is not None and whole.kind == "part":
+        return None
+    return part(settle(whole, context), which)
+
+
+@rule("T", "EDGE the? UNIT")
+def edge_of_unit(context: Context, which: str, name: str) -> Period | None:
+    if name in ("weekend", "fortnight", "workday", "second", "minute", "hour"):
+        return None
+    return part(unit_at(context.now, Grain(name)), which)
+
+
+@rule("T", "HALF the? T", "HALF ofonly the? T")
+def half_of(context: Context, nth: int, whole: Period) -> Period | None:
+    return None if whole.kind in ("clock", "open") else half(settle(whole, context), nth)
+
+
+@rule("T", "week NUM", "week NUM of? the? T")
+def numbered_week(context: Context, number: Num, whole: Period | None = None) -> Period | None:
+    if whole is not None and whole.kind != "year":
+        return None
+    within = whole.bounds()[0] if whole else context.now
+    if number.digits > 2:
+        return None
+    return unit_at(iso_week(within.year, number.whole), Grain.WEEK)
+
+
+@rule("T", "weekof the? T")
+def week_of(context: Context, day: Period) -> Period | None:
+    if day.grain is not Grain.DAY or day.kind == "weekday":
+        return None
+    return unit_at(settle(day, context).bounds()[0], Grain.WEEK)
+
+
+@rule("T", "weekendof the? T", "T ofonly? WEEKENDWORD")
+def weekend_of(context: Context, day: Period, _: str = "") -> Period | None:
+    if day.grain is not Grain.DAY:
+        return None
+    start = settle(day, context).bounds()[0]
+    return after(weekend(), start - timedelta(days=3))
+
+
+@rule("T", "DECADE", "the DECADE")
+def named_decade(_: Context, number: int) -> Period:
+    start = year(decade_year(number)).bounds()[0]
+    return replace(fixed("decade", Grain.DECADE, unit(start, Grain.DECADE)), weak="decade")
+
+
+@rule("T", "NUM DECADE", "the NUM DECADE")
+def century_and_decade(_: Context, century: Num, number: int) -> Period | None:
+    if not 10 <= century.value <= 20:
+        return None
+    start = year(century.whole * 100 + number).bounds()[0]
+    return fixed("decade", Grain.DECADE, unit(start, Grain.DECADE))
+
+
+@rule("T", "ORD century", "the ORD century")
+def nth_century(_: Context, nth: int) -> Period:
+    start = year(max(1, (nth - 1) * 100)).bounds()[0]
+    return fixed("century", Grain.CENTURY, (start, add(start, Grain.CENTURY, 1)))

@@ -1,0 +1,337 @@
+"""Times told from now, or from another time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from recollect.language.time.calendar import ORDER, add, floor, unit
+from recollect.language.time.grammar import rule
+from recollect.language.time.period import (
+    Context,
+    NoSuchTime,
+    Period,
+    after,
+    before,
+    fixed,
+    narrow,
+    settle,
+    shift,
+    unit_at,
+    weekday,
+    weekend,
+)
+from recollect.language.time.rules.numbers import Duration, duration
+from recollect.language.time.shapes import Num
+from recollect.language.time.thirds import part
+from recollect.language.time.types import Grain
+
+_DAY = timedelta(days=1)
+_CALENDAR = (Grain.QUARTER, Grain.SEASON, Grain.DECADE, Grain.CENTURY)
+
+
+def unit_from_now(context: Context, name: str, count: int) -> Period:
+    """The calendar unit so many units from the present one."""
+    if name == "weekend":
+        monday = floor(context.now, Grain.WEEK) + timedelta(weeks=count)
+        return fixed("weekend", Grain.DAY, (monday + 5 * _DAY, monday + 7 * _DAY))
+    if name == "fortnight":
+        monday = floor(context.now, Grain.WEEK) + timedelta(weeks=2 * count)
+        return fixed("unit", Grain.WEEK, (monday, monday + 14 * _DAY))
+    if name == "workday":
+        return _workdays(context, count, 1)
+    grain = Grain(name)
+    start = add(floor(context.now, grain), grain, count)
+    return unit_at(start, grain, "dayword" if grain is Grain.DAY else "unit")
+
+
+@rule("T", "REL UNIT", "REL more UNIT")
+def relative_unit(context: Context, rel: int, name: str) -> Period | None:
+    if name in ("second", "minute"):
+        return None
+    return unit_from_now(context, name, rel)
+
+
+@rule("T", "ROLLING UNIT")
+def rolling_unit(context: Context, rel: int, name: str) -> Period | None:
+    """In the past year: the twelve months up to now. Quarters and seasons stay whole."""
+    said = duration(name, 1)
+    if said is None or said.grain in (Grain.QUARTER, Grain.SEASON):
+        return unit_from_now(context, name, rel)
+    return rolling(context, rel, said)
+
+
+@rule("T", "ROLLING DUR", "REL DUR", "all REL DUR", "of the? REL DUR", "within REL DUR")
+def rolling(context: Context, rel: int, said: Duration) -> Period | None:
+    """The last six months: from that day on, through today."""
+    if rel == 0:
+        return None
+    if said.workdays:
+        return _workdays(context, rel, int(said.amounts[0][1]))
+    grain = said.grain
+    if len(said.amounts) == 1 and grain in _CALENDAR and grain is not Grain.CENTURY:
+        return _whole_units(context, rel, grain, said.amounts[0][1])
+    if ORDER[grain] < ORDER[Grain.DAY]:
+        now = floor(context.now, Grain.SECOND)
+        ends = sorted((now, said.shift(now, rel)))
+        return fixed("interval", grain, (ends[0], ends[1]))
+    tomorrow = context.today + _DAY
+    if rel < 0:
+        return fixed("interval", grain, (said.shift(context.today, -1), tomorrow))
+    return fixed("interval", grain, (tomorrow, said.shift(tomorrow, 1)))
+
+
+def _whole_units(context: Context, rel: int, grain: Grain, count: float) -> Period:
+    start = floor(context.now, grain)
+    if rel < 0:
+        return fixed("interval", grain, (add(start, grain, -count), start))
+    first = add(start, grain, 1)
+    return fixed("interval", grain, (first, add(first, grain, count)))
+
+
+def _workdays(context: Context, rel: int, count: int) -> Period:
+    """The next or last so many days that are no Saturday or Sunday."""
+    if not 1 <= count <= 1000 or rel == 0:
+        raise NoSuchTime("no such run of workdays")
+    day, found = context.today, [context.today]
+    found.clear()
+    while len(found) < count:
+        day += _DAY * rel
+        if day.weekday() < 5:
+            found.append(day)
+    return fixed("interval", Grain.DAY, (min(found), max(found) + _DAY))
+
+
+@rule("T", "NUM REL UNIT", "AMOUNT REL UNIT")
+def counted_relative(context: Context, count: Num | int, rel: int, name: str) -> Period | None:
+    said = duration(name, count if isinstance(count, int) else count.value)
+    return rolling(context, rel, said) if said else None
+
+
+@rule("T", "REL T")
+def relative_series(context: Context, rel: int, series: Period) -> Period | None:
+    """Last spring, this Friday, next May."""
+    if series.kind == "weekday":
+        return _relative_weekday(context, rel, series)
+    if series.series is None or series.kind in ("clock", "clockrange", "part", "day"):
+        return None
+    if rel < 0:
+        return before(series, context.today)
+    if rel > 0:
+        return after(series, context.today + _DAY)
+    lo, hi = unit(context.now, Grain.YEAR)
+    return narrow(Period("unit", Grain.YEAR, lo, hi + timedelta(days=62)), series)
+
+
+def _relative_weekday(context: Context, rel: int, series: Period) -> Period:
+    """Last Friday is the one before today; this and next Friday go by the week."""
+    if rel < 0:
+        return before(series, context.today)
+    week = floor(context.now, Grain.WEEK) + timedelta(weeks=rel)
+    return replace(after(series, week), kind="date")
+
+
+@rule("T", "UNIT after next", "UNIT after the next")
+def unit_after_next(context: Context, name: str) -> Period | None:
+    return unit_from_now(context, name, 2) if name not in ("second", "minute") else None
+
+
+@rule("T", "UNIT before last", "UNIT before the last")
+def unit_before_last(context: Context, name: str) -> Period | None:
+    return unit_from_now(context, name, -2) if name not in ("second", "minute") else None
+
+
+@rule("T", "T after next")
+def series_after_next(context: Context, series: Period) -> Period | None:
+    if series.series is None:
+        return None
+    following = after(series, context.today + _DAY)
+    return after(series, following.bounds()[1])
+
+
+@rule("T", "T before last")
+def series_before_last(context: Context, series: Period) -> Period | None:
+    if series.series is None:
+        return None
+    return before(series, before(series, context.today).bounds()[0])
+
+
+def _at(context: Context, said: Duration, sign: int) -> Period:
+    """That long from now: a moment for hours and minutes, else a day."""
+    grain = said.grain
+    if ORDER[grain] < ORDER[Grain.DAY]:
+        moment = floor(said.shift(context.now, sign), Grain.SECOND)
+        return unit_at(moment, grain if grain is Grain.SECOND else Grain.MINUTE, "point")
+    day = said.shift(context.today, sign)
+    fine = Grain.DAY if grain is Grain.WEEK else grain
+    return Period("point", fine, day, day + _DAY)
+
+
+@rule("T", "DUR ago")
+def ago(context: Context, said: Duration) -> Period:
+    return _at(context, said, -1)
+
+
+@rule("T", "DUR hence", "in DUR")
+def from_now(context: Context, said: Duration) -> Period:
+    return _at(context, said, 1)
+
+
+@rule("T", "preago DUR")
+def ago_before(context: Context, said: Duration) -> Period:
+    """vor zwei Wochen, il y a deux semaines."""
+    return _at(context, said, -1)
+
+
+@rule("T", "within DUR")
+def within(context: Context, said: Duration) -> Period:
+    fine = ORDER[said.grain] < ORDER[Grain.DAY]
+    start = floor(context.now, Grain.SECOND) if fine else context.today
+    return fixed("interval", said.grain, (start, said.shift(start, 1)))
+
+
+@rule("T", "NUM WEEKDAYS ago", "AMOUNT WEEKDAYS ago")
+def weekdays_ago(context: Context, count: Num | int, days: str) -> Period | None:
+    times = count if isinstance(count, int) else count.whole
+    if not days.isdigit() or not 1 <= times <= 1000:
+        return None
+    last = before(weekday(int(days)), context.today)
+    return replace(shift(last, Grain.WEEK, 1 - times), kind="date")
+
+
+@rule("T", "NUM WEEKDAYS hence", "AMOUNT WEEKDAYS hence")
+def weekdays_hence(context: Context, count: Num | int, days: str) -> Period | None:
+    times = count if isinstance(count, int) else count.whole
+    if not days.isdigit() or not 1 <= times <= 1000:
+        return None
+    first = after(weekday(int(days)), context.today + _DAY)
+    return replace(shift(first, Grain.WEEK, times - 1), kind="date")
+
+
+def _based(context: Context, base: Period) -> Period:
+    if base.kind in ("open", "interval", "part") or base.weak in ("year", "never"):
+        raise NoSuchTime("nothing to count from")
+    return settle(base, context)
+
+
+@rule("T", "DUR before_ the? T")
+def long_before(context: Context, said: Duration, base: Period) -> Period:
+    """Two weeks before Easter."""
+    return _moved(context, said, base, -1)
+
+
+@rule("T", "DUR after_ the? T")
+def long_after(context: Context, said: Duration, base: Period) -> Period:
+    return _moved(context, said, base, 1)
+
+
+@rule("T", "T SIGN DUR")
+def signed_shift(context: Context, base: Period, sign: int, said: Duration) -> Period | None:
+    return _moved(context, said, base, sign) if base.grain is Grain.DAY else None
+
+
+@rule("T", "SIGN DUR")
+def signed_from_now(context: Context, sign: int, said: Duration) -> Period:
+    return replace(_at(context, said, sign), weak="never")
+
+
+def _moved(context: Context, said: Duration, base: Period, sign: int) -> Period:
+    start, end = _based(context, base).bounds()
+    moved = said.shift(start, sign)
+    fine = base.grain if ORDER[base.grain] < ORDER[Grain.DAY] else Grain.DAY
+    return Period("point", fine, moved, moved + min(end - start, _DAY), zone=base.zone)
+
+
+@rule("T", "UNIT before_ the? T")
+def unit_before(context: Context, name: str, base: Period) -> Period | None:
+    """The week before Christmas: the seven days up to it."""
+    start = _based(context, base).bounds()[0]
+    if name == "weekend":
+        return before(weekend(), start)
+    said = duration(name, 1)
+    if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
+        return None
+    return fixed("unit", said.grain, (said.shift(start, -1), start))
+
+
+@rule("T", "UNIT after_ the? T")
+def unit_after(context: Context, name: str, base: Period) -> Period | None:
+    end = _based(context, base).bounds()[1]
+    if name == "weekend":
+        return after(weekend(), end)
+    said = duration(name, 1)
+    if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
+        return None
+    return fixed("unit", said.grain, (end, said.shift(end, 1)))
+
+
+@rule("T", "T before_ the? T")
+def series_before(context: Context, series: Period, base: Period) -> Period | None:
+    """The Friday before Christmas."""
+    if series.kind != "weekday":
+        return None
+    return before(series, _based(context, base).bounds()[0])
+
+
+@rule("T", "T after_ the? T")
+def series_after(context: Context, series: Period, base: Period) -> Period | None:
+    if series.kind != "weekday" or base.kind == "clock":
+        return None
+    return after(series, _based(context, base).bounds()[1])
+
+
+@rule("T", "rest the? UNIT", "rest REL UNIT")
+def rest_of(context: Context, *said: int | str) -> Period | None:
+    name, rel = said[-1], said[0] if len(said) > 1 else 0
+    if rel != 0 or not isinstance(name, str) or name in ("weekend", "fortnight", "workday"):
+        return None
+    end = unit(context.now, Grain(name))[1]
+    start = floor(context.now, Grain.SECOND) if name == "day" else context.today
+    return fixed("interval", Grain.DAY, (start, end))
+
+
+@rule("T", "earlier the? UNIT", "earlier REL UNIT")
+def earlier_in(context: Context, *said: int | str) -> Period | None:
+    """Earlier this year: what is past of it."""
+    return _side(context, said, past=True)
+
+
+@rule("T", "later the? UNIT", "later REL UNIT")
+def later_in(context: Context, *said: int | str) -> Period | None:
+    return _side(context, said, past=False)
+
+
+def _side(context: Context, said: tuple[int | str, ...], *, past: bool) -> Period | None:
+    name, rel = said[-1], said[0] if len(said) > 1 else 0
+    if not isinstance(name, str) or not isinstance(rel, int) or name in ("weekend", "workday"):
+        return None
+    whole = unit_from_now(context, name, rel)
+    if rel:
+        return part(whole, "early" if past else "late")
+    start, end = whole.bounds()
+    now = context.today + _DAY if past else context.today
+    return fixed("interval", Grain.DAY, (start, now) if past else (now, end))
+
+
+@rule("T", "all? the UNIT", "all UNIT")
+def present_unit(context: Context, name: str) -> Period | None:
+    """The month, the year: only inside other phrases ("the first Monday of the month")."""
+    if name in ("second", "minute", "hour"):
+        return None
+    return replace(unit_from_now(context, name, 0), weak="never")
+
+
+@rule("T", "all T", "all the T")
+def whole(_: Context, said: Period) -> Period:
+    return said
+
+
+@rule("T", "ENDOF", "the ENDOF")
+def end_of(context: Context, name: str) -> Period:
+    return part(unit_at(context.now, Grain(name)), "late")
+
+
+@rule("T", "BEGINOF", "the BEGINOF")
+def beginning_of(context: Context, name: str) -> Period:
+    made = part(unit_at(context.now, Grain(name)), "early")
+    return replace(made, weak="never")
