@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from recollect.retain.entities.gazetteer import common_words, given_names
-from recollect.retain.entities.kinds import kind_of
+from recollect.retain.entities.kinds import kind_of, looks_like_person
 from recollect.retain.entities.lexicon import (
     CALENDAR,
     FUNCTION_WORDS,
@@ -114,7 +114,7 @@ def _trim(
     text: str, words: Sequence[Word], start: int, end: int, shouting: bool
 ) -> tuple[int, int]:
     """The run without the words at its ends that are no part of a name."""
-    while start < end and _no_name(text, words[start], end - start, shouting):
+    while start < end and _no_name(text, words, start, end - start, shouting):
         start += 1
     while end > start and _no_end(text, words[end - 1]):
         end -= 1
@@ -129,7 +129,7 @@ def _trim(
 
 
 def _no_end(text: str, word: Word) -> bool:
-    if _initial(text, word):
+    if _initial(text, word) or word.folded in ROMAN:
         return False
     return (
         word.folded in FUNCTION_WORDS
@@ -142,8 +142,9 @@ def _loud(word: Word) -> bool:
     return len(word.text) > 1 and word.text.isupper()
 
 
-def _no_name(text: str, word: Word, size: int, shouting: bool) -> bool:
+def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: bool) -> bool:
     """Whether the first word of a run of ``size`` words is no part of a name."""
+    word = words[index]
     if size > 1 and _initial(text, word):
         return False
     if word.folded in FUNCTION_WORDS or word.folded in CALENDAR or len(word.text) < 2:
@@ -151,11 +152,22 @@ def _no_name(text: str, word: Word, size: int, shouting: bool) -> bool:
     if size == 1 and word.folded in TITLES:
         return True
     often = common_words().get(word.folded)
-    if often is None or (word.folded in given_names() and not shouting):
+    if often is None:
         return False
+    if word.folded in given_names() and not shouting:
+        # "Grace is here", "Mark said"; not "See the note", "Mark the page".
+        return word.opens and size == 1 and not _acts(words, index)
     if _loud(word):
         return True
     if word.opens or shouting:
         # A word that is sometimes part of a name ("Red Hat") keeps its place before a capital.
         return size == 1 or not often
     return size == 1
+
+
+_AFTER_NAME = frozenset({"is", "was", "has", "and", "will", "can", "had", "does", "did", "would"})
+
+
+def _acts(words: Sequence[Word], index: int) -> bool:
+    after = words[index + 1].folded if index + 1 < len(words) else ""
+    return words[index].possessive or after in _AFTER_NAME or looks_like_person(words, index, 1)

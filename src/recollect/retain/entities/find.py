@@ -8,9 +8,10 @@ found in lower case. A capital that only opens a sentence counts for nothing by 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from recollect.language.sentences import sentences
 from recollect.retain.entities.capitals import capital_runs
@@ -51,22 +52,33 @@ def find_entities(
     speaker: str | None = None,
     known: NameMatcher | Iterable[str] = (),
 ) -> tuple[Mention, ...]:
-    """The names in ``text`` in order, without overlap; a named speaker is not a mention."""
+    """The names in ``text`` in order, without overlap.
+
+    ``known`` are names of the bank: a prepared matcher where there are many. The ``speaker``'s
+    name counts as known, as a person's; that somebody speaks is by itself no mention.
+    """
     matcher = known if isinstance(known, NameMatcher) else _matcher(known)
     words = words_of(text)
     taken = _Taken(text)
     for start, end in technical_spans(text):
         taken.add(start, end, "technical")
+    _match(_well_known(), words, taken)
+    if speaker:
+        _match(_speaker(speaker), words, taken)
     if len(matcher):
-        _match(matcher, words, taken, replace=True)
-    _match(_well_known(), words, taken, replace=True)
+        _match(matcher, words, taken)
     for run, kind in capital_runs(text, words):
         taken.add(run[0].start, run[-1].end, kind)
     _lower_case_names(words, taken)
     if not text.isascii() and CJK.search(text):
         for match in _KATAKANA.finditer(text):
             taken.add(*match.span(), "other")
-    return taken.mentions(speaker)
+    return taken.mentions()
+
+
+@lru_cache(maxsize=256)
+def _speaker(name: str) -> NameMatcher:
+    return NameMatcher([(name, "person")])
 
 
 def _matcher(known: Iterable[str]) -> NameMatcher:
@@ -74,51 +86,54 @@ def _matcher(known: Iterable[str]) -> NameMatcher:
 
 
 class _Taken:
-    """Spans claimed so far; a later, less trusted source only fills what is free."""
+    """Spans claimed so far, in order; a less trusted source only fills what is free."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._spans: dict[Span, str] = {}
+        self._spans: list[Span] = []
+        self._kinds: dict[Span, str] = {}
 
     def add(self, start: int, end: int, kind: str, *, replace: bool = False) -> None:
-        clashes = [span for span in self._spans if span[0] < end and start < span[1]]
-        for span in clashes:
-            inside = start <= span[0] and span[1] <= end
-            if not (
-                inside and (replace or span != (start, end)) and end - start >= span[1] - span[0]
-            ):
+        """Claim a span. It displaces shorter ones inside it, and an equal one on ``replace``."""
+        low = bisect_left(self._spans, (start, start))
+        if low and self._spans[low - 1][1] > start:
+            low -= 1
+        high = low
+        while high < len(self._spans) and self._spans[high][0] < end:
+            other = self._spans[high]
+            inside = start <= other[0] and other[1] <= end
+            if not inside or (other == (start, end) and not replace):
                 return
-        for span in clashes:
-            del self._spans[span]
-        self._spans[start, end] = kind
+            high += 1
+        self._spans[low:high] = [(start, end)]
+        self._kinds[start, end] = kind
 
-    def mentions(self, speaker: str | None) -> tuple[Mention, ...]:
-        del speaker
+    def mentions(self) -> tuple[Mention, ...]:
         return tuple(
-            Mention(self._text[start:end], (start, end), kind)
-            for (start, end), kind in sorted(self._spans.items())
+            Mention(self._text[start:end], (start, end), self._kinds[start, end])
+            for start, end in self._spans
         )
 
 
 def words_of(text: str) -> list[Word]:
     """The words of ``text`` with their folded forms; sentence openers are marked."""
-    openers = {start for start, _ in sentences(text)}
+    openers = iter(start for start, _ in sentences(text))
+    opener = next(openers, None)
     found: list[Word] = []
-    opens = False
-    last = 0
     for match in WORD.finditer(text):
-        start, end = match.span()
+        start = match.start()
         # The opener is the first word after a sentence start, whatever quotes stand between.
-        opens = any(last <= place <= start for place in openers)
+        opens = opener is not None and opener <= start
+        while opener is not None and opener <= start:
+            opener = next(openers, None)
         word = match.group()
         name = without_possessive(word)
         stop = start + len(name)
         found.append(Word(name, bare(word), start, stop, len(name) < len(word), opens))
-        last = end
     return found
 
 
-def _match(matcher: NameMatcher, words: list[Word], taken: _Taken, *, replace: bool) -> None:
+def _match(matcher: NameMatcher, words: list[Word], taken: _Taken) -> None:
     index = 0
     while index < len(words):
         hit = matcher.at(words, index)
@@ -128,7 +143,7 @@ def _match(matcher: NameMatcher, words: list[Word], taken: _Taken, *, replace: b
         size, kind = hit
         if kind == "other":
             kind = "person" if looks_like_person(words, index, size) else "other"
-        taken.add(words[index].start, words[index + size - 1].end, kind, replace=replace)
+        taken.add(words[index].start, words[index + size - 1].end, kind, replace=True)
         index += size
 
 

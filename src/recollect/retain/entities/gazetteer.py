@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["common_words", "given_names", "known_names", "name_like_words", "nicknames"]
+__all__ = [
+    "common_words",
+    "formal_names",
+    "given_names",
+    "known_names",
+    "name_like_words",
+    "nicknames",
+    "spellings",
+]
 
 
 def _read(name: str) -> Iterator[str]:
@@ -30,6 +38,17 @@ def nicknames() -> dict[str, frozenset[str]]:
             pairs.setdefault(formal, set()).add(name)
             pairs.setdefault(name, set()).add(formal)
     return {name: frozenset(others) for name, others in pairs.items()}
+
+
+@cache
+def formal_names() -> dict[str, frozenset[str]]:
+    """For every nickname the formal names that it is short for."""
+    pairs: dict[str, set[str]] = {}
+    for line in _read("nicknames.txt"):
+        formal, *short = line.split()
+        for name in short:
+            pairs.setdefault(name, set()).add(formal)
+    return {name: frozenset(formal) for name, formal in pairs.items()}
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.retain.entities.gazetteer import given_names, nicknames, spellings
+from recollect.retain.entities.gazetteer import formal_names, given_names, nicknames, spellings
 from recollect.retain.entities.lexicon import TITLES
 from recollect.retain.entities.text import tokens_of
 
@@ -90,8 +90,8 @@ def same_person(one: Key, other: Key) -> bool:
         return False
     if not same_first_name(one[0], other[0]):
         # "Bob Smith" and "Rob Smith" are both a Robert Smith.
-        shared = nicknames().get(one[0], frozenset()) & nicknames().get(other[0], frozenset())
-        if not shared:
+        formal = formal_names()
+        if not formal.get(one[0], frozenset()) & formal.get(other[0], frozenset()):
             return False
     middle, other_middle = one[1:-1], other[1:-1]
     if not middle or not other_middle:
