@@ -167,7 +167,10 @@ def _conversation_bank(group: Json, *, mask: bool) -> Bank:
             text=str(unit["text"]),
             speaker=None if unit["speaker"] == "#NOTE#" else str(unit["speaker"]),
             time=read_time(unit["when"]),
-            session=f"{group['id']}/{unit['session']}",
+            # LifeBench's sessions are kinds of record (sms, call …), not conversations
+            session=None
+            if unit["session"] == unit["speaker"]
+            else f"{group['id']}/{unit['session']}",
         )
         for unit in group["units"]
     )

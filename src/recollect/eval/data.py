@@ -34,6 +34,7 @@ class Unit:
     session: str | None = None
     context: str | None = None
     tags: tuple[str, ...] = ()
+    superseded_by: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Authored fields handed to retain as they are: title, recall_when, type, entities …"""
 
@@ -124,6 +125,8 @@ def check(banks: Iterable[Bank]) -> None:
             raise DatasetError(f"bank {bank.id!r} has two units with the same id")
         if not known:
             continue  # queries alone: their gold names memories of a bank that exists already
+        if lost := [u.id for u in bank.units if u.superseded_by and u.superseded_by not in known]:
+            raise DatasetError(f"units superseded by unknown ones: {lost[:5]}")
         for query in bank.queries:
             if unknown := [id for id in (*query.gold, *query.forbidden) if id not in known]:
                 raise DatasetError(
@@ -171,7 +174,17 @@ def open_bytes(path: Path) -> Any:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
-_UNIT_KEYS = {"bank", "unit", "text", "speaker", "time", "session", "context", "tags"}
+_UNIT_KEYS = {
+    "bank",
+    "unit",
+    "text",
+    "speaker",
+    "time",
+    "session",
+    "context",
+    "tags",
+    "superseded_by",
+}
 
 
 def _unit(record: Mapping[str, Any]) -> Unit:
@@ -183,6 +196,7 @@ def _unit(record: Mapping[str, Any]) -> Unit:
         session=_text_or_none(record.get("session")),
         context=_text_or_none(record.get("context")),
         tags=tuple(map(str, record.get("tags", ()))),
+        superseded_by=_text_or_none(record.get("superseded_by")),
         fields={key: value for key, value in record.items() if key not in _UNIT_KEYS},
     )
 
@@ -213,6 +227,7 @@ def _unit_record(unit: Unit) -> dict[str, Any]:
         "session": unit.session,
         "context": unit.context,
         "tags": list(unit.tags),
+        "superseded_by": unit.superseded_by,
     }
     return record | {key: value for key, value in optional.items() if value} | dict(unit.fields)
 

@@ -20,10 +20,9 @@ def precisionmem(folder: Path) -> Dataset:
     beliefs: list[Json] = read_json(folder / "beliefs.seed.json.gz")
     cases: list[Json] = read_json(folder / "retrieval.cases.json.gz")
     sessions: list[Json] = read_json(folder / "session-retrieval.cases.json.gz")
-    replaced_at = {b["_id"]: b["created_at"] for b in beliefs}
     users: dict[str, list[Unit]] = {}
     for belief in beliefs:
-        users.setdefault(str(belief["user_id"]), []).append(_unit(belief, replaced_at))
+        users.setdefault(str(belief["user_id"]), []).append(_unit(belief))
     owner = max(users, key=lambda user: len(users[user]))
     asked = {owner: tuple(_queries(cases, sessions, {u.id for u in users[owner]}))}
     banks = tuple(Bank(user, tuple(units), asked.get(user, ())) for user, units in users.items())
@@ -31,26 +30,21 @@ def precisionmem(folder: Path) -> Dataset:
     return Dataset("precisionmem", banks)
 
 
-def _unit(belief: Json, created: Mapping[str, str]) -> Unit:
+def _unit(belief: Json) -> Unit:
     fields: dict[str, Any] = {
         "title": str(belief["canonical_name"]).replace("_", " "),
         "recall_when": list(belief["aliases"]),
     }
-    if ended := _ended(belief, created):
-        fields["valid_until"] = ended
+    if belief["resolved_at"]:  # an open question that was settled
+        fields["valid_until"] = belief["resolved_at"]
     return Unit(
         id=str(belief["_id"]),
         text=str(belief["content"]),
         time=read_time(belief["created_at"]),
         tags=tuple(belief["scope"]),
+        superseded_by=belief["superseded_by"],
         fields=fields,
     )
-
-
-def _ended(belief: Json, created: Mapping[str, str]) -> str | None:
-    if belief["superseded_by"]:
-        return created.get(belief["superseded_by"], belief["updated_at"])
-    return belief["resolved_at"]
 
 
 def _queries(cases: list[Json], sessions: list[Json], known: set[str]) -> Iterable[Query]:

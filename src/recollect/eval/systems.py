@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Protocol
 
 from recollect.eval.data import Bank, Query, Unit
 from recollect.eval.metrics import Ranked
 from recollect.eval.trouble import DatasetError
-from recollect.language.tokens import count_tokens
+from recollect.language.tokens import count_tokens, truncate
 
 BATCH = 100
+QUERY_TOKENS = 500
 
 
 class System(Protocol):
@@ -50,6 +50,7 @@ class Recollect:
         self._options = options or RecallOptions()
         self._keys: dict[tuple[str, str], str] = {}  # (bank, memory id) → unit id
         self._gold: dict[tuple[str, str], str] = {}  # (bank, unit id) → unit id it is known by
+        self._memories: dict[tuple[str, str], str] = {}  # (bank, unit id) → memory id
 
     def variant(self, name: str, without: tuple[str, ...]) -> Recollect:
         """The same banks, asked with parts of the pipeline switched off."""
@@ -59,15 +60,24 @@ class Recollect:
         return twin
 
     def index(self, bank: Bank) -> None:
-        remaining = iter(bank.units)
-        while batch := list(islice(remaining, BATCH)):
-            outcome = self._memory.retain(bank.id, [item(unit) for unit in batch])
+        begun: set[str] = set()
+        for batch in batches(bank.units):
+            outcome = self._memory.retain(bank.id, [item(unit, begun) for unit in batch])
+            begun |= {unit.session for unit in batch if unit.session}
             for unit, made in zip(batch, outcome.items, strict=True):
                 self._remember(bank.id, unit.id, made.memory_ids)
+        for unit in bank.units:
+            if unit.superseded_by:
+                self._memory.supersede(
+                    bank.id,
+                    self._memories[bank.id, unit.id],
+                    self._memories[bank.id, unit.superseded_by],
+                )
 
     def _remember(self, bank: str, unit: str, memory_ids: Sequence[str]) -> None:
         if not memory_ids:
             raise DatasetError(f"retain made no memory of unit {unit!r} in bank {bank!r}")
+        self._memories[bank, unit] = memory_ids[0]
         known = [self._keys.setdefault((bank, id), unit) for id in memory_ids]
         self._gold[bank, unit] = unit if unit in known else known[0]
 
@@ -80,8 +90,10 @@ class Recollect:
         return self._gold.get((bank.id, unit_id), unit_id)
 
     def search(self, bank: Bank, query: Query) -> Ranked:
+        # recall refuses longer queries; a set that has one should still be measured
+        text = truncate(query.text, QUERY_TOKENS)
         wall, cpu = time.perf_counter(), time.process_time()
-        result = self._memory.recall(bank.id, query.text, **self._arguments(query))
+        result = self._memory.recall(bank.id, text, **self._arguments(query))
         spent = (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3
         best: dict[str, int] = {}
         for hit in result.results:
@@ -112,14 +124,27 @@ class Recollect:
         return given
 
 
-def item(unit: Unit) -> dict[str, Any]:
-    """A unit as retain takes a ready-made fact."""
+def batches(units: Sequence[Unit]) -> Iterable[list[Unit]]:
+    """About BATCH units at a time, a conversation not cut where that can be helped."""
+    batch: list[Unit] = []
+    for unit in units:
+        if len(batch) >= BATCH and (unit.session is None or unit.session != batch[-1].session):
+            yield batch
+            batch = []
+        batch.append(unit)
+    if batch:
+        yield batch
+
+
+def item(unit: Unit, begun: Collection[str] = ()) -> dict[str, Any]:
+    """A unit as retain takes a ready-made fact; a document already begun is added to."""
     optional = {
         "context": unit.context,
         "speaker": unit.speaker,
         "timestamp": unit.time,
         "document_id": unit.session,
         "tags": list(unit.tags),
+        "update_mode": "append" if unit.session in begun else None,
     }
     given = {key: value for key, value in optional.items() if value}
     return {"text": unit.text, **given, "metadata": {"unit": unit.id}, **unit.fields}
