@@ -55,7 +55,7 @@ class Ranked:
 def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> RecallResult:
     ranked = rank(with_, view, request, run)
     with run.stage("pack") as span:
-        rows = _considered(ranked, request, with_.settings)
+        rows = considered(ranked, request, with_.settings)
         taken = pack(ranked.pool, rows, request.max_tokens)
         hits = _hits(view, ranked, taken)
         hits += _neighbours(view, ranked, request, hits) if request.expand_hops else []
@@ -160,7 +160,7 @@ def _below(better: Pool, rest: Pool, signal: str) -> Pool:
 # --- answers -----------------------------------------------------------------------------------
 
 
-def _considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> NDArray[np.int64]:
+def considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> NDArray[np.int64]:
     floor = settings.min_score if request.min_score is None else request.min_score
     rows = ranked.rows[: 2 * ranked.depth]
     return rows[ranked.pool.final[rows] >= floor] if floor > 0 else rows

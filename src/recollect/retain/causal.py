@@ -26,6 +26,10 @@ _LEADING = re.compile(
     r"|largely|probably|only|just|simply|in part|primarily)[\s,]+)+",
     re.IGNORECASE,
 )
+_TRAILING = re.compile(
+    r"(?:[\s,;:.!?()\"“”—–-]|\b(?:that|which|who|and|has|have|had|is|was|are|were|mainly|partly|may|can|will"
+    r"|could|might|would|also|often|probably|largely|only|just|simply|primarily|mostly)\b)+$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,7 @@ def _trim(text: str, start: int, end: int) -> Span | None:
     leading = _LEADING.match(text, start, end)
     if leading:
         start = leading.end()
-    while end > start and _TRIM.fullmatch(text[end - 1]):
-        end -= 1
+    trailing = _TRAILING.search(text[start:end])
+    if trailing:
+        end = start + trailing.start()
     return (start, end) if end > start else None

@@ -44,7 +44,7 @@ _HEADS: dict[str, tuple[str, ...]] = {
     "so": ("so ", "so, "),
     "therefore": ("therefore", "thus", "hence", "consequently", " as a ", "accordingly", "thereby"),
     "leads to": (" to", " in", "about"),
-    "causes": ("caus", "trigger", "provok", "spark", "induc", "generat", "produc"),
+    "causes": ("caus", "trigger", "provok", "spark", "induc"),
     "cause of": ("cause",),
     "makes possible": ("possible",),
     "enables": ("enabl", "allow", "permit"),
@@ -59,10 +59,16 @@ _SUBJECT = r"(?:i|you|he|she|it|we|they|there|the|a|an|my|your|his|her|our|their
 _CAUSING = (
     r"(?:led|leads|leading|lead) to|(?:has|have|had) led to"
     r"|(?:resulted|results|resulting|result) in|gave rise to|gives rise to|giving rise to"
-    r"|(?:brought|brings|bringing) about|(?:contributed|contributes|contributing) to"
+    r"|(?:brought|brings|bringing) about|(?:contributed|contributes|contributing|contribute) to"
     r"|(?:culminated|culminates|culminating) in"
 )
-_CAUSED = r"caus(?:ed|es|ing)|trigger(?:ed|s|ing)|provok(?:ed|es|ing)|sparked|induc(?:ed|es|ing)|generat(?:ed|es)|produc(?:ed|es)"
+# "Produced" and "generated" mostly tell who made a thing, so they are no cues.
+_CAUSED = r"caus(?:ed|es|ing)|trigger(?:ed|s|ing)|provok(?:ed|es|ing)|sparked|induc(?:ed|es|ing)"
+# The bare verb, where it cannot be the noun: "conflicts cause stress", "that may cause harm".
+_BARE = (
+    r"(?P<cue>(?:(?<=\bthat )|(?<=\bwhich )|(?<=\bcan )|(?<=\bcould )|(?<=\bmay )|(?<=\bmight )|(?<=\bwill )"
+    r"|(?<=\bwould )|(?<=\balso )|(?<=\boften )|(?<=[a-z]s ))(?:cause|trigger|provoke|induce))\b(?! (?:of|for|and|is|was|by|in)\b)"
+)
 _BE = r"(?:is|are|was|were|been|being|be|get|got|gets)"
 
 # fmt: off
@@ -87,11 +93,11 @@ _RULES: tuple[Rule, ...] = (
     # Passives, before the actives that share their verbs.
     _rule(
         "caused by", "causes", "effect first", 0.9,
-        rf"(?:{_BE} )?(?:\w+ly )?(?:caused|triggered|brought about|provoked|induced|sparked|generated|produced) (?:\w+ly )?by",
+        rf"(?:{_BE} )?(?:\w+ly )?(?:caused|triggered|brought about|provoked|induced|sparked) (?:\w+ly )?by",
     ),
     _rule(
         "results from", "causes", "effect first", 0.85,
-        r"(?:resulted|results|resulting|stems?|stemmed|stemming|arises?|arose|arising|originat(?:es|ed|ing)) (?:directly )?from",
+        r"(?:resulted|results|resulting|stems?|stemmed|stemming|arises?|arose|arising|ensu(?:ed|es|ing)) (?:directly )?from",
     ),
     # Effects that follow.
     _rule("which is why", "causes", "cause first", 0.9, r"(?:and )?(?:which|that|this)(?: is|'s|’s|s| was) (?:exactly )?why"),
@@ -103,6 +109,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     _rule("leads to", "causes", "cause first", 0.85, _CAUSING),
     _rule("causes", "causes", "cause first", 0.85, _CAUSED),
+    _rule("causes", "causes", "cause first", 0.8, _BARE),
     _rule("cause of", "causes", "cause first", 0.85, r"(?:is|are|was|were|be|been|as) (?:the|a|one of the|an)(?: \w+){0,2} causes? (?:of|for)"),
     _rule("makes possible", "enables", "cause first", 0.85, r"(?:made|makes|making) (?:it|this|that) possible (?:for|to)"),
     _rule(
@@ -150,7 +157,7 @@ OPENERS = re.compile(
 ANY_CUE = re.compile(
     r"""\b(?:because|cos|cuz|'cause|due\ to|owing\ to|thanks\ to|account\ of|result|consequence|reason
     |since|given\ that|seeing\ that|inasmuch|caus|trigger|provok|brought\ about|brings\ about|bringing\ about
-    |induc|spark|generat|produc|stem|aris|arose|originat|why|so|therefore|thus|hence|consequently|accordingly
+    |induc|spark|stem|aris|arose|ensu|why|so|therefore|thus|hence|consequently|accordingly
     |thereby|led\ to|lead|rise\ to|contribut|culminat|possible|enabl|allow|permit|lets|prevent|stop|kept|keep
     |block|discourag|prohibit|deter|avert|order\ (?:to|for|that)|aim\ of|purpose\ of|meant\ that|to)""",
     re.IGNORECASE | re.VERBOSE,

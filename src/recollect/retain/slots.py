@@ -102,8 +102,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
         ("employer", rf"^{_SUBJECT}{_BE} (?:an? |the )?[\w -]*?(?:engineer|developer|manager|designer|analyst|scientist|teacher|nurse|doctor|lawyer|accountant|consultant|researcher|professor|director|intern|chef|ceo|cto|cfo|architect|writer|editor|recruiter|salesperson|programmer)s? (?:at|for|with) {_PROPER}"),
         ("school", rf"^{_SUBJECT}{_ADVERB} (?:studies|study|attends?|is studying|goes to school|enrolled|transferred)(?: [\w ]+?)?(?: at| in| to)? (?P<value>(?:the )?(?-i:[A-Z])[\w .'-]*(?:University|College|School|Institute|Academy|MIT|Tech)\b.*|(?:the )?University of .+|MIT|Stanford|Harvard|Yale)$"),
-        ("home", rf"^{_SUBJECT}{_ADVERB} (?:lives?|resides?|is living|am living|is based|am based|settled) in {_PROPER}"),
-        ("home", rf"^{_SUBJECT}['’][sm] (?:living|based) in {_PROPER}"),
+        ("home", rf"^{_SUBJECT}{_ADVERB} (?:lives?|resides?|settled) in {_PROPER}"),
+        ("home", rf"^{_SUBJECT}{_BE} (?:living|based) in {_PROPER}"),
         ("home", rf"^{_SUBJECT}(?: has| have|['’]ve)?{_ADVERB} (?:moved|relocated)(?: (?:back|from (?-i:[A-Z])[\w ]+?|out|over))? to {_PROPER}"),
         # People.
         ("age", rf"^{_SUBJECT}{_BE} (?P<value>\d{{1,3}})(?: years? old| y/?o)?[.!]?$"),
@@ -159,9 +159,10 @@ def slot(text: str, speaker: str | None = None) -> Slot | None:
 
 def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | None:
     groups = match.groupdict()
-    value = _value(groups["value"])
-    claim = match.string[: match.start("value")]
-    if not value or _UNSURE.search(claim) or _UNSURE.search(value):
+    raw = _cut(match["value"])
+    value = _value(raw)
+    # Read as written, since "5 May" is a date and "may" a doubt.
+    if not value or _UNSURE.search(match.string[: match.start("value")]) or _UNSURE.search(raw):
         return None
     subject = _subject(groups, speaker)
     if subject is None:
@@ -172,10 +173,13 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
     return Slot(subject, relation, value)
 
 
-def _value(raw: str) -> str:
+def _cut(raw: str) -> str:
     end = _VALUE_END.search(raw)
-    value = raw[: end.start()] if end else raw
-    value = _VALUE_TAIL.sub("", value.strip(" .,!\"“”'"))
+    return raw[: end.start()] if end else raw
+
+
+def _value(raw: str) -> str:
+    value = _VALUE_TAIL.sub("", raw.strip(" .,!\"“”'"))
     words = normalise(value).split()
     return " ".join(words) if len(words) <= 8 else ""
 

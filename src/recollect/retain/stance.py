@@ -96,7 +96,9 @@ def _view(text: str) -> _View:
     )
 
 
-_EMPTY = frozenset({"it", "this", "that", "they", "he", "she", "i", "you", "we", "to", "than"})
+_EMPTY = frozenset(
+    {"it", "this", "that", "they", "he", "she", "i", "you", "we", "to", "than", "when", "while"}
+)
 
 
 def stance(old: str, new: str) -> Stance:
@@ -106,7 +108,9 @@ def stance(old: str, new: str) -> Stance:
         return "strong_support"
     shared = one.topic & other.topic
     union = one.topic | other.topic
-    if not shared or len(shared) / len(union) < 0.4:
+    # One may say more than the other ("slow" – "slow when compiling"), up to a point.
+    one_inside = len(shared) == min(len(one.topic), len(other.topic)) and len(union - shared) < 3
+    if not shared or (len(shared) / len(union) < 0.4 and not one_inside):
         return "neutral"
     same_topic = len(shared) / len(union) >= 0.75
     if one.comparing and other.comparing and same_topic:

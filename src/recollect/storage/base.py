@@ -11,7 +11,7 @@ ids, travel between the stages; ties are broken by them, so every store ranks al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -172,6 +172,7 @@ class NewMemory:
     known_from: int
     known_until: int | None = None
     sources: tuple[int, ...] = ()
+    replaces: int | None = None  # an earlier version, whose evidence and given links it inherits
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,8 @@ class KeyLink:
 class Batch:
     memories: Sequence[NewMemory] = ()
     documents: Sequence[NewDocument] = ()
-    evidence: Sequence[NewEvidence] = ()
+    evidence: Sequence[NewEvidence] = ()  # counted: proof and recency of the memory move
+    mentions: Sequence[NewEvidence] = ()  # as they were, from an export
     retire: Sequence[Retire] = ()
     links: Sequence[KeyLink] = ()
     entities: Sequence[Entity] = ()
@@ -225,6 +227,19 @@ class Batch:
     drop_documents: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     drop_memories: Sequence[int] = ()
     updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """Everything a bank holds, as values; `Batch` takes the same ones back."""
+
+    model: ModelIdentity
+    config: Mapping[str, Any]
+    documents: Iterator[NewDocument]
+    entities: Iterator[Entity]
+    memories: Iterator[NewMemory]
+    links: Iterator[KeyLink]
+    evidence: Iterator[NewEvidence]
 
 
 class Writing(View, Protocol):
@@ -249,7 +264,9 @@ class Store(Protocol):
     def close(self) -> None: ...
     def banks(self) -> list[Bank]: ...
     def bank(self, bank: str) -> Bank | None: ...
-    def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank: ...
+    def create_bank(
+        self, bank: str, config: Mapping[str, Any] | None = None, model: ModelIdentity | None = None
+    ) -> Bank: ...
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank: ...
     def delete_bank(self, bank: str) -> bool: ...
     def model_of(self, bank: str) -> ModelIdentity: ...
@@ -265,3 +282,4 @@ class Store(Protocol):
     def links(self, bank: str, memory_id: str) -> list[Link]: ...
     def revisions(self, bank: str, memory_id: str) -> list[Memory]: ...
     def stats(self, bank: str) -> BankStats: ...
+    def dump(self, bank: str) -> Dump: ...

@@ -15,8 +15,9 @@ import orjson
 
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
-from recollect.storage.base import BankStats, Floats, Found, ModelIdentity, Plan, View
+from recollect.storage.base import BankStats, Dump, Floats, Found, ModelIdentity, Plan, View
 from recollect.storage.sqlite.connection import connect, prepare, translated
+from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
@@ -108,13 +109,15 @@ class SqliteStore:
             row[0], from_micros(row[1]), from_micros(row[2]), row[6], row[7], row[3], row[4], orjson.loads(row[5])
         )
 
-    def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
+    def create_bank(
+        self, bank: str, config: Mapping[str, Any] | None = None, model: ModelIdentity | None = None
+    ) -> Bank:
         now = _now()
         with self._transaction() as db:
             db.execute(
                 """INSERT INTO banks (id, embedder, dimensions, token_dimensions, config, created_at, updated_at)
                 VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING""",
-                (bank, *self._model(), orjson.dumps(config or {}).decode(), now, now),
+                (bank, *(model or self._model()), orjson.dumps(config or {}).decode(), now, now),
             )
         found = self.bank(bank)
         assert found is not None
@@ -375,6 +378,9 @@ class SqliteStore:
             links,
             pages * page_size,
         )
+
+    def dump(self, bank: str) -> Dump:
+        return dump(bank, self._number(bank), self._execute)
 
 
 class _Writing(SqliteView):

@@ -42,6 +42,7 @@ class Writer:
             self._update(key, changes)
         for evidence in batch.evidence:
             self._evidence(evidence)
+        self._mentions(batch.mentions)
         self._links(batch)
         self._entities(batch)
 
@@ -87,6 +88,26 @@ class Writer:
             [(self._number, new.key, s) for new in memories for s in dict.fromkeys(new.sources)],
         )
 
+        for new in memories:
+            if new.replaces is not None:
+                self._inherit(new.key, new.replaces)
+
+    def _inherit(self, new: int, old: int) -> None:
+        """A new version keeps its predecessor's evidence and every link but the semantic ones,
+        which belong to the wording."""
+        db, bank = self._db, self._number
+        db.execute("DELETE FROM links WHERE bank=? AND kind='semantic' AND ? IN (source, target)", (bank, old))
+        for table, column in (
+            ("links", "source"), ("links", "target"), ("evidence", "key"), ("sources", "key"), ("sources", "source"),
+        ):  # fmt: skip
+            db.execute(f"UPDATE {table} SET {column}=? WHERE bank=? AND {column}=?", (new, bank, old))
+
+    def _mentions(self, mentions: Sequence[NewEvidence]) -> None:
+        self._db.executemany(
+            "INSERT INTO evidence VALUES (?,?,?,?,?,?)",
+            [(self._number, m.key, m.at, m.document_id, m.chunk_id, m.text) for m in mentions],
+        )
+
     def _links(self, batch: Batch) -> None:
         self._db.executemany(
             """INSERT INTO links VALUES (?,?,?,?,?) ON CONFLICT (bank, source, target, kind)
@@ -108,10 +129,7 @@ class Writer:
     # --- changes of one memory -------------------------------------------------------------
 
     def _evidence(self, new: NewEvidence) -> None:
-        self._db.execute(
-            "INSERT INTO evidence VALUES (?,?,?,?,?,?)",
-            (self._number, new.key, new.at, new.document_id, new.chunk_id, new.text),
-        )
+        self._mentions([new])
         memory = self._load(new.key)
         at = None if new.at is None else from_micros(new.at)
         last = memory.last_mentioned_at

@@ -1,0 +1,117 @@
+"""Files as items: Markdown or plain text is one document, JSONL is one item a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+import yaml
+
+from recollect.errors import InvalidInput
+
+TEXT_SUFFIXES = {".md", ".markdown", ".txt", ".text", ""}
+LINES_SUFFIXES = {".jsonl", ".ndjson"}
+# Frontmatter that a memory has a field for; the rest is kept as metadata.
+_AUTHORED = {
+    "title", "summary", "topic_path", "recall_when", "kind", "scope", "valid_until", "last_reviewed_at", "tags",
+    "context", "entities",
+}  # fmt: skip
+
+
+def read_file(path: Path) -> list[dict[str, Any]]:
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InvalidInput(f"no file at {path}", hint="check the path") from error
+    except (IsADirectoryError, PermissionError) as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error.strerror}", hint="give a readable file"
+        ) from error
+    suffix = path.suffix.lower()
+    if suffix in LINES_SUFFIXES:
+        return read_lines(raw, str(path))
+    if suffix not in TEXT_SUFFIXES:
+        raise InvalidInput(
+            f"{path.name} is of no kind that retain reads",
+            hint="use .md, .txt or .jsonl; convert the rest to text",
+        )
+    return [read_markdown(_decoded(raw, str(path)), path.name)]
+
+
+def read_lines(raw: bytes, where: str) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for number, line in enumerate(raw.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(
+                f"{where}, line {number} is not JSON: {error}", hint="one object a line"
+            ) from error
+        if isinstance(entry, str):
+            entry = {"content": entry}
+        if not isinstance(entry, dict):
+            raise InvalidInput(
+                f"{where}, line {number} is not an object", hint='for example {"content": "…"}'
+            )
+        out.append(cast("dict[str, Any]", entry))
+    return out
+
+
+def read_markdown(text: str, name: str) -> dict[str, Any]:
+    """One document. YAML frontmatter becomes authored fields and metadata."""
+    head, body = split_frontmatter(text, name)
+    item: dict[str, Any] = {"content": body, "document_id": str(head.pop("id", None) or name)}
+    for key in list(head):
+        if key in _AUTHORED and head[key] is not None:
+            item[key] = _plain(head.pop(key))
+    stamp = head.pop("updated", None) or head.pop("created", None) or head.pop("date", None)
+    if stamp is not None:
+        item["timestamp"] = _plain(stamp)
+    for key in ("tags", "recall_when", "entities"):
+        if isinstance(item.get(key), str):
+            item[key] = [part.strip() for part in item[key].split(",") if part.strip()]
+    if isinstance(item.get("topic_path"), list):
+        item["topic_path"] = "/".join(item["topic_path"])
+    if head:
+        item["metadata"] = {key: _plain(value) for key, value in head.items()}
+    return item
+
+
+def split_frontmatter(text: str, name: str) -> tuple[dict[str, Any], str]:
+    if not text.startswith("---\n"):
+        return {}, text
+    end = text.find("\n---", 3)
+    if end < 0:
+        return {}, text
+    try:
+        head = yaml.safe_load(text[4:end])
+    except yaml.YAMLError as error:
+        raise InvalidInput(
+            f"{name}: the frontmatter is not valid YAML: {error}", hint="fix it"
+        ) from error
+    body = text[end + 4 :].lstrip("-").lstrip("\n")
+    if not isinstance(head, Mapping):
+        return {}, text
+    return {str(k): v for k, v in cast("Mapping[Any, Any]", head).items()}, body
+
+
+def _decoded(raw: bytes, where: str) -> str:
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{where} is not UTF-8 text", hint="convert it to UTF-8 first"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [str(_plain(v)) for v in cast("list[Any]", value)]
+    return value

@@ -1,0 +1,106 @@
+"""A bank's rows as the values a `Batch` is made of, for export and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
+from recollect.storage.sqlite.entities import entity_from_row
+from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
+from recollect.storage.sqlite.read import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.sqlite.record import RECORD
+from recollect.types import Chunk, LinkKind
+
+Execute = Callable[[str, Sequence[Any]], list[Any]]
+PAGE = 1000
+
+
+def dump(bank: str, number: int, execute: Execute) -> Dump:
+    (row,) = execute(
+        "SELECT embedder, dimensions, token_dimensions, config FROM banks WHERE bank = ?", (number,)
+    )
+    entities = execute(
+        "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? ORDER BY id", (number,)
+    )
+    links = execute(
+        "SELECT source, target, kind, weight FROM links WHERE bank = ? ORDER BY 1, 2, 3", (number,)
+    )
+    evidence = execute(
+        "SELECT key, at, document_id, chunk_id, text FROM evidence WHERE bank = ? ORDER BY rowid", (number,)
+    )
+    return Dump(
+        (row[0], row[1], row[2]),
+        orjson.loads(row[3]),
+        _documents(number, execute),
+        (entity_from_row(e) for e in entities),
+        _memories(bank, number, execute),
+        (KeyLink(s, t, LinkKind(k), w) for s, t, k, w in links),
+        (NewEvidence(*e) for e in evidence),
+    )
+
+
+def _documents(number: int, execute: Execute) -> Iterator[NewDocument]:
+    rows = execute(
+        "SELECT id, hash, context, tags, metadata FROM documents WHERE bank = ? ORDER BY id", (number,)
+    )
+    for document_id, digest, context, tags, metadata in rows:
+        chunks = execute(
+            """SELECT id, document_id, position, text FROM chunks
+            WHERE bank = ? AND document_id = ? ORDER BY position""",
+            (number, document_id),
+        )
+        yield NewDocument(
+            document_id,
+            digest,
+            context,
+            tuple(orjson.loads(tags)),
+            orjson.loads(metadata),
+            tuple(Chunk(*c) for c in chunks),
+        )
+
+
+def _memories(bank: str, number: int, execute: Execute) -> Iterator[NewMemory]:
+    """A page at a time, by key, so that a large bank does not have to fit in memory."""
+    after, end = (number << KEY_BITS) - 1, (number + 1) << KEY_BITS
+    columns = ", ".join(f"m.{c.strip()}" for c in MEMORY_COLUMNS.split(","))
+    width = len(MEMORY_COLUMNS.split(","))
+    while True:
+        page = execute(
+            f"""SELECT {columns}, m.known_from, m.known_until, f.record, f.vector, f.entities, t.data
+            FROM memories m JOIN features f ON f.n = m.n LEFT JOIN tokens t ON t.n = m.n
+            WHERE m.n > ? AND m.n < ? ORDER BY m.n LIMIT {PAGE}""",
+            (after, end),
+        )
+        for row in page:
+            yield _new_memory(bank, number, row[:width], row[width:], execute)
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
+def _new_memory(bank: str, number: int, memory: Sequence[Any], rest: Sequence[Any], execute: Execute) -> NewMemory:
+    known_from, known_until, packed, vector, entities, tokens = rest
+    key = memory[0] & KEY_MASK
+    record = np.frombuffer(packed, RECORD)[0]
+    found = memory_from_row(bank, memory, ())
+    sources = (
+        [s for (s,) in execute("SELECT source FROM sources WHERE bank = ? AND key = ?", (number, key))]
+        if found.source_ids
+        else []
+    )
+    return NewMemory(
+        key,
+        found,
+        None if vector is None else np.frombuffer(vector, "<f2").astype(np.float32),
+        None if tokens is None else np.frombuffer(tokens, np.int8),
+        tuple(np.frombuffer(entities, "<i8").tolist()) if entities else (),
+        int(record["statement"]),
+        int(record["slot"]),
+        known_from,
+        known_until,
+        tuple(sources),
+    )
