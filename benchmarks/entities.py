@@ -25,9 +25,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from recollect.retain.entities import EntityResolver, KnownEntity, find_entities
-from recollect.retain.entities.gazetteer import given_names, nicknames
-from recollect.retain.entities.technical import technical_spans
+from recollect.language.entities import EntityResolver, KnownEntity, find_entities
+from recollect.language.entities.gazetteer import given_names, nicknames
+from recollect.language.entities.technical import technical_spans
 
 DATA = Path(
     os.environ.get("RECOLLECT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.retain.entities import EntityResolver, KnownEntity, NameMatcher, find_entities
+from recollect.language.entities import EntityResolver, KnownEntity, NameMatcher, find_entities
 
 
 def names(text: str, **options: object) -> list[str]:

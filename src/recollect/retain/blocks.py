@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.retain.entities.gazetteer import given_names
+from recollect.language.entities.gazetteer import given_names
 
 __all__ = ["Block", "blocks"]
 

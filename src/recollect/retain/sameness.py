@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.retain.entities.gazetteer import common_words
+from recollect.language.entities.gazetteer import common_words
 
 __all__ = ["Content", "content", "lemma", "nearly_same", "normalise"]
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from recollect.retain.entities.gazetteer import given_names, name_like_words
+from recollect.language.entities.gazetteer import given_names, name_like_words
 from recollect.retain.sameness import lemma, normalise
 
 __all__ = ["Slot", "contradicts", "slot"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recollect.retain.entities.gazetteer import given_names, name_like_words
-from recollect.retain.entities.lexicon import (
+from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.language.entities.lexicon import (
     CAUSES_PERSON_AFTER,
     CAUSES_PERSON_BEFORE,
     DEMONYMS,
@@ -16,7 +16,7 @@ from recollect.retain.entities.lexicon import (
     PRODUCT_WORDS,
     TITLES,
 )
-from recollect.retain.entities.matcher import Word
+from recollect.language.entities.matcher import Word
 
 __all__ = ["kind_of", "looks_like_person"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.retain.entities.gazetteer import formal_names, given_names, nicknames, spellings
-from recollect.retain.entities.lexicon import TITLES
-from recollect.retain.entities.text import tokens_of
+from recollect.language.entities.gazetteer import formal_names, given_names, nicknames, spellings
+from recollect.language.entities.lexicon import TITLES
+from recollect.language.entities.text import tokens_of
 
 __all__ = [
     "acronyms_of",

@@ -13,19 +13,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from recollect.language.sentences import sentences
-from recollect.retain.entities.capitals import capital_runs
-from recollect.retain.entities.gazetteer import (
+from recollect.language.entities.capitals import capital_runs
+from recollect.language.entities.gazetteer import (
     common_words,
     given_names,
     known_names,
     name_like_words,
 )
-from recollect.retain.entities.kinds import looks_like_person
-from recollect.retain.entities.lexicon import CALENDAR, FUNCTION_WORDS
-from recollect.retain.entities.matcher import NameMatcher, Word
-from recollect.retain.entities.technical import technical_spans
-from recollect.retain.entities.text import CJK, WORD, bare, without_possessive
+from recollect.language.entities.kinds import looks_like_person
+from recollect.language.entities.lexicon import CALENDAR, FUNCTION_WORDS
+from recollect.language.entities.matcher import NameMatcher, Word
+from recollect.language.entities.technical import technical_spans
+from recollect.language.entities.text import CJK, WORD, bare, without_possessive
+from recollect.language.sentences import sentences
 
 __all__ = ["Mention", "find_entities", "words_of"]
 

@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from recollect.retain.entities.gazetteer import nicknames, spellings
-from recollect.retain.entities.matcher import NameMatcher
-from recollect.retain.entities.names import (
+from recollect.language.entities.gazetteer import nicknames, spellings
+from recollect.language.entities.matcher import NameMatcher
+from recollect.language.entities.names import (
     Key,
     acronyms_of,
     core_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from recollect.retain.entities.gazetteer import common_words, name_like_words
-from recollect.retain.entities.text import fold, tokens_of
+from recollect.language.entities.gazetteer import common_words, name_like_words
+from recollect.language.entities.text import fold, tokens_of
 
 __all__ = ["NameMatcher", "Word"]
 

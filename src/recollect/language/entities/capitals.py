@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from recollect.retain.entities.gazetteer import common_words, given_names
-from recollect.retain.entities.kinds import kind_of, looks_like_person
-from recollect.retain.entities.lexicon import (
+from recollect.language.entities.gazetteer import common_words, given_names
+from recollect.language.entities.kinds import kind_of, looks_like_person
+from recollect.language.entities.lexicon import (
     CALENDAR,
     FUNCTION_WORDS,
     NO_OF,
@@ -15,7 +15,7 @@ from recollect.retain.entities.lexicon import (
     ROMAN,
     TITLES,
 )
-from recollect.retain.entities.matcher import Word
+from recollect.language.entities.matcher import Word
 
 __all__ = ["capital_runs"]
 
