@@ -24,6 +24,8 @@ def licensed(
     following = tokens[end].word if end < len(tokens) else ""
     if following == "'s" and weak != "now":
         return None
+    if weak == "tail":
+        return 0.9 if not following or following in _PUNCTUATION else None
     if period.kind == "open":
         return 0.8 if _unfollowed(lexicon, following) else None
     before = _before(tokens, at)

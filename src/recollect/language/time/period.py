@@ -215,9 +215,16 @@ def _within(period: Period, lo: datetime, hi: datetime) -> list[Span]:
 def narrow(outer: Period, inner: Period) -> Period:
     """The inner period where it falls in the outer one ("June" in "2019")."""
     zone = inner.zone if inner.zone is not None else outer.zone
-    made = replace(inner, weak=None, zone=zone, confidence=min(outer.confidence, inner.confidence))
+    clock = inner.kind.startswith("clock")
+    made = replace(
+        inner,
+        kind="clockdate" if clock else inner.kind,
+        weak=None,
+        zone=zone,
+        confidence=min(outer.confidence, inner.confidence),
+    )
     if outer.series is None:
-        lo, hi = outer.loose if outer.loose and inner.kind.startswith("clock") else outer.bounds()
+        lo, hi = outer.loose if outer.loose and clock else outer.bounds()
         spans = _within(inner, lo, hi)
         if not spans:
             raise NoSuchTime("no such time in the outer period")
@@ -226,11 +233,11 @@ def narrow(outer: Period, inner: Period) -> Period:
     whole = outer.series
 
     def series(lo: datetime, hi: datetime) -> list[Span]:
-        found = [
-            span
-            for around in whole(lo - timedelta(days=366), hi)
-            for span in _within(inner, *around)
-        ]
+        found: list[Span] = []
+        for around in whole(lo - timedelta(days=366), hi):
+            spans = _within(inner, *around)
+            # "at five" twice a day: the hour as it is written comes first.
+            found += spans[:1] if clock else spans
         return [span for span in found if lo <= span[0] < hi]
 
     return replace(made, series=series)
@@ -282,7 +289,8 @@ def _nearest(period: Period, series: Series, context: Context, reach: timedelta)
     except OverflowError as error:
         raise NoSuchTime(str(error)) from error
     for span in spans:
-        if span[0] >= first or (span[1] > now and not skips_today and span[0] <= now):
+        begun = span[0] <= now < span[1] and not skips_today
+        if span[0] >= first or (begun and not period.kind.startswith("clock")):
             return span
     return None
 

@@ -30,6 +30,7 @@ from recollect.language.time.types import Grain, TimeExpression, TimeRange
 
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
 _MOST_TOKENS = 4000
+_MONEY = frozenset("$€£¥#")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
             continue
         edges: list[Edge] = lexical[at]
         weak = "name" if token.word in reading.lexicon.weak else None
+        found += [(pairs, end + 1) for pairs, end in found if _abbreviated(reading, at, end)]
         for pairs, end in found:
             for category, value in pairs:
                 edges.append((category, value, end))
@@ -118,10 +120,24 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
                     edges.append(("T", period, end))
                 if category == "UNIT" and value == "weekend":
                     edges.append(("WEEKENDWORD", value, end))
+        if at and words[at - 1] in _MONEY:
+            continue
         for (category, value), stop in shapes_at(reading.folded, token.start, token.word):
             if stop in ends:
                 edges.append((category, value, ends[stop]))
     return lexical
+
+
+def _abbreviated(reading: Reading, at: int, end: int) -> bool:
+    """Whether a dot after the word may belong to it: "Oct. 2", though not a sentence's end."""
+    tokens = reading.tokens
+    return (
+        end == at + 1
+        and end + 1 < len(tokens)
+        and tokens[end].word == "."
+        and tokens[at].end == tokens[end].start
+        and 2 < len(tokens[at].word) < 6
+    )
 
 
 def _candidates(reading: Reading, chart: Chart) -> list[tuple[int, int, int, str, Any]]:
@@ -138,7 +154,8 @@ def _candidates(reading: Reading, chart: Chart) -> list[tuple[int, int, int, str
         at, end, order, category, value = candidate
         size = reading.tokens[end - 1].end - reading.tokens[at].start
         doubtful = category == "T" and value.weak is not None
-        return -size, int(doubtful), order
+        spanning = category == "T" and value.kind in ("interval", "open")
+        return -size, int(doubtful) + int(spanning), order
 
     return sorted(found, key=rank)
 

@@ -46,6 +46,7 @@ class Clock:
     grain: Grain = Grain.HOUR
     open12: bool = False
     zone: int | None = None
+    meridiem: bool = False
 
     def __post_init__(self) -> None:
         if not (0 <= self.hour <= 24 and 0 <= self.minute < 60 and 0 <= self.second < 60):
@@ -123,10 +124,10 @@ def _compact(match: re.Match[str]) -> Made:
 
 def _mdy(match: re.Match[str]) -> Made:
     """Month first, as most English text; day first where a month of that number is none."""
-    first, second = int(match[1]), int(match[2])
+    first, second = int(match[1]), int(match[3])
     if first > 12:
         first, second = second, first
-    return _date(full_year(match[3]), first, second)
+    return _date(full_year(match[4]), first, second)
 
 
 def _dmy_dots(match: re.Match[str]) -> Made:
@@ -162,7 +163,7 @@ def _week_date(match: re.Match[str]) -> Made:
 
 def _clock(match: re.Match[str]) -> Made:
     hour, minute = int(match[1]), int(match[2] or 0)
-    meridiem = (match[4] or "")[:1]
+    meridiem = (match[4] or "").strip()[:1]
     grain = Grain.SECOND if match[3] else Grain.MINUTE if match[2] else Grain.HOUR
     if meridiem and not 1 <= hour <= 12:
         if hour > 23 or meridiem == "a":
@@ -171,18 +172,13 @@ def _clock(match: re.Match[str]) -> Made:
         return "CLOCK", Clock(hour, minute, int(match[3] or 0), grain)
     if meridiem:
         hour = hour % 12 + (12 if meridiem == "p" else 0)
-    open12 = (
-        not meridiem
-        and 1 <= hour <= 12
-        and len(match[1]) < 2
-        or (not meridiem and 10 <= hour <= 12)
-    )
-    return "CLOCK", Clock(hour, minute, int(match[3] or 0), grain, open12)
+    open12 = not meridiem and 1 <= hour <= 12 and not match[1].startswith("0")
+    return "CLOCK", Clock(hour, minute, int(match[3] or 0), grain, open12, None, bool(meridiem))
 
 
 def _military(match: re.Match[str]) -> Made:
     hour, minute = int(match[1]), int(match[2])
-    if match[3][0] == "p" and hour < 12:
+    if match[3].strip()[0] == "p" and hour < 12:
         hour += 12
     return "CLOCK", Clock(hour, minute, 0, Grain.MINUTE)
 
@@ -224,8 +220,13 @@ def _short_year(match: re.Match[str]) -> Made:
     return "YEAR", full_year(match[1])
 
 
+def _dotted(match: re.Match[str]) -> Made:
+    """Half past two in some places, a day in others: the words around it decide."""
+    return "DOTTED", (int(match[1]), int(match[2]))
+
+
 def _ordinal(match: re.Match[str]) -> Made:
-    return "ORD", int(match[1])
+    return "NTH", int(match[1])
 
 
 def _number(match: re.Match[str]) -> Made:
@@ -233,7 +234,7 @@ def _number(match: re.Match[str]) -> Made:
 
 
 def _fraction(match: re.Match[str]) -> Made:
-    return "NUM", Num(int(match[1]) / int(match[2]))
+    return "NUM", Num(int(match[1]) / int(match[2]), 1)
 
 
 def _year(match: re.Match[str]) -> Made:
@@ -244,7 +245,7 @@ def _signed(match: re.Match[str]) -> Made:
     return "SIGN", 1 if match[0] == "+" else -1
 
 
-_AMPM = r"(a\.?\s?m\b\.?|p\.?\s?m\b\.?|a\b(?!\s\w)|p\b)"
+_AMPM = r"((?:\s?[ap]\.?\s?m\b\.?)|(?<=\d)[ap]\b)"
 _SHAPES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], Made]]] = [
     (re.compile(pattern), made)
     for pattern, made in [
@@ -255,13 +256,15 @@ _SHAPES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], Made]]] = [
         (r"(\d{4})\s?-\s?w(\d\d)(?:-(\d))?\b", _week_date),
         (r"(\d{4})([0-1]\d)([0-3]\d)\b(?!\s?[\d.,]*\d)", _compact),
         (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?![\d./]*\d)", _ymd),
-        (r"(\d\d?)\s?[-/]\s?(\d\d?)\s?[-/]\s?(\d{4}|\d\d)(?!\d)", _mdy),
+        (r"(\d\d?)\s?([-/])\s?(\d\d?)\s?\2\s?(\d{4}|\d\d)(?!\d)", _mdy),
         (r"(\d\d?)\.(\d\d?)\.(\d{4})(?!\d)", _dmy_dots),
         (r"(\d{4})\s?[-/]\s?(1[0-2]|0?[1-9])(?![\d:/.-]*\d)", _ym),
         (r"(1[0-2]|0?[1-9])\s?[-/]\s?(\d{4})\b", _my),
-        (r"(\d\d?)\s?[-/]\s?(\d\d?)(?![\d:.]*\d|-?\d|\s?[ap]\.?m)", _md),
-        (rf"(\d\d?)(?:[:.](\d\d)(?:[:.](\d\d))?)?\s?(?:ish\s)?{_AMPM}", _clock),
-        (rf"(\d\d?)([0-5]\d)\s?{_AMPM}", _military),
+        (r"(\d\d?)\s?/\s?(\d\d?)(?![\d/:]|\.\d)", _md),
+        (r"(\d\d?)\s?-\s?(\d\d?)(?![-\d/:]|\.\d|\s?[ap]\.?m)", _md),
+        (r"(\d\d?)\.(\d\d?)(?![\d.:])", _dotted),
+        (rf"(\d\d?)(?:[:.](\d\d)(?:[:.](\d\d))?)?(?:ish)?{_AMPM}", _clock),
+        (rf"(\d\d?)([0-5]\d){_AMPM}", _military),
         (r"(\d\d?):(\d\d)(?::(\d\d))?()(?![:\d])", _clock),
         (r"(\d\d?)h(\d\d)?\b", _h_clock),
         (r"'?(\d{4}|\d0)\s?'?s\b", _decade),

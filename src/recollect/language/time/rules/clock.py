@@ -22,7 +22,7 @@ _PARTS = {
     "afternoon": (12, 18, 12, 24),
     "evening": (18, 24, 12, 24),
     "dinner": (18, 21, 17, 24),
-    "night": (18, 24, 12, 24),
+    "night": (18, 24, 17, 30),
 }
 _DAYLIKE = ("date", "weekday", "day", "holiday", "point", "dayword", "daypart", "part")
 
@@ -88,10 +88,22 @@ def with_meridiem(_: Context, hour: Num | Clock, meridiem: str) -> Clock | None:
     clock = _hour(hour) if isinstance(hour, Num) else hour
     if clock is None or not clock.open12:
         return clock if isinstance(hour, Clock) else None
-    return replace(clock, hour=clock.hour % 12 + (12 if meridiem == "pm" else 0), open12=False)
+    return replace(
+        clock, hour=clock.hour % 12 + (12 if meridiem == "pm" else 0), open12=False, meridiem=True
+    )
 
 
-@rule("CLOCK", "NUM dash? NUM", "NUM dash? zero dash? NUM", "NUM dot NUM")
+@rule("CLOCK", "NUM dash NUM", "NUM dash? zero dash? NUM")
+def spoken_dashed_clock(context: Context, hour: Num, minutes: Num) -> Clock | None:
+    return None if hour.digits else spoken_clock(context, hour, minutes)
+
+
+@rule("CLOCK", "at DOTTED")
+def dotted_clock(_: Context, said: tuple[int, int]) -> Clock:
+    return Clock(said[0], said[1], 0, Grain.MINUTE, 1 <= said[0] <= 12)
+
+
+@rule("CLOCK", "NUM NUM")
 def spoken_clock(_: Context, hour: Num, minutes: Num) -> Clock | None:
     """ten thirty; twelve oh three."""
     if bool(hour.digits) != bool(minutes.digits) or minutes.digits not in (0, 2):
@@ -144,6 +156,8 @@ def minutes_to(_: Context, minutes: Num, hour: Num | Clock) -> Clock | None:
     clock = _to_clock(hour)
     if clock is None or clock.minute or not 1 <= minutes.value < 60:
         return None
+    if minutes.value < (clock.hour - 1) % 12 + 1:  # "5 to 6 pm" is a range
+        return None
     return _moved(clock, -minutes.whole)
 
 
@@ -161,14 +175,42 @@ def in_numbered_zone(_: Context, clock: Clock, minutes: int, sign: int, hours: N
 
 @rule("T", "CLOCK")
 def clock_alone(_: Context, clock: Clock) -> Period:
-    return clock_period(clock, "clock")
+    return clock_period(clock, "clock" if clock.open12 else None)
+
+
+@rule("T", "T dash|dot|colon CLOCK")
+def day_dash_clock(_: Context, day: Period, clock: Clock) -> Period | None:
+    """6 January 2017 - 6:37 am."""
+    if day.kind != "date" or clock.grain is Grain.HOUR:
+        return None
+    return _on_day(day, clock)
+
+
+@rule("CLOCK", "at NUM")
+def at_four_figures(_: Context, said: Num) -> Clock | None:
+    """At 1030; not at 1984."""
+    if said.digits not in (3, 4) or said.value != said.whole:
+        return None
+    return Clock(said.whole // 100, said.whole % 100, 0, Grain.MINUTE, said.whole < 1300)
+
+
+@rule("T", "T NUM")
+def figures_tonight(_: Context, day: Period, said: Num) -> Period | None:
+    clock = at_four_figures(_, said)
+    return _on_day(day, clock) if clock and day.kind == "daypart" else None
+
+
+@rule("T", "T comma? at NUM ZONE")
+def at_hour_in_zone(_: Context, day: Period, hour: Num, zone: int) -> Period | None:
+    made = at_hour(_, day, hour)
+    return replace(made, zone=zone) if made else None
 
 
 @rule("T", "T comma? at NUM", "T comma? at about NUM", "T comma? around NUM")
 def at_hour(_: Context, day: Period, hour: Num) -> Period | None:
     """Tomorrow at 5. Only after a day: "at 5" alone is too little to go by."""
     clock = _hour(hour)
-    if clock is None or day.kind not in _DAYLIKE or day.weak == "name":
+    if clock is None or day.kind not in _DAYLIKE or day.weak == "part":
         return None
     return _on_day(day, clock)
 
@@ -181,7 +223,9 @@ def _on_day(day: Period, clock: Clock) -> Period:
 def hour_then_day(_: Context, hour: Num, day: Period) -> Period | None:
     """Eight tonight, 9 tomorrow evening, at 8 on Sunday."""
     clock = _hour(hour)
-    if clock is None or day.kind not in ("daypart", "dayword") or not clock.open12:
+    if clock is None or not clock.open12 or day.series is not None:
+        return None
+    if day.kind not in ("daypart", "dayword", "part"):
         return None
     return _on_day(day, clock)
 
@@ -207,7 +251,7 @@ def clock_of_part(_: Context, clock: Clock, name: str) -> Period | None:
 
 def clock_range(start: Clock, end: Clock) -> Period:
     """From one clock time to another; an open half of the day follows the other end."""
-    if start.open12 and not end.open12 and start.offset + timedelta(hours=12) < end.offset:
+    if start.open12 and end.meridiem and start.offset + timedelta(hours=12) < end.offset:
         start = replace(start, hour=start.hour % 12 + 12)
     if start.open12 and not end.open12 and start.hour == 12 and end.hour < 12:
         start = replace(start, hour=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from recollect.language.time.calendar import Span, add, iso_week, unit, units
 from recollect.language.time.grammar import rule
@@ -29,7 +30,7 @@ from recollect.language.time.thirds import half, part
 from recollect.language.time.types import Grain
 
 MonthDay = tuple[int, int]
-_POINTED = ("open", "interval", "point")
+_POINTED = ("open", "interval")
 
 
 def _day(value: Num | int) -> int:
@@ -60,7 +61,13 @@ def date_of_year(_: Context, said: MonthDay, number: int) -> Period:
     return narrow(year(number), month_day(*said))
 
 
-@rule("T", "MD comma|dash|ofonly? NUM")
+@rule("T", "MD comma|dash NUM")
+def date_of_last_century(context: Context, said: MonthDay, number: Num) -> Period | None:
+    """31-Oct-74; after a comma or dash a smaller number is another day or a count."""
+    return date_of_short_year(context, said, number) if number.value > 31 else None
+
+
+@rule("T", "MD ofonly? NUM")
 def date_of_short_year(_: Context, said: MonthDay, number: Num) -> Period | None:
     if number.digits != 2:
         return None
@@ -111,9 +118,17 @@ def month_of_short_year(context: Context, month: int, number: Num) -> Period | N
     return month_of_year(context, month, full_year(f"{number.whole:02}"))
 
 
-@rule("T", "the ORD", "the NUM")
+@rule("T", "the ORD", "the NUM", "NTH")
 def day_alone(_: Context, day: Num | int) -> Period:
     return day_of_month(_day(day))
+
+
+@rule("T", "NUM ofonly the? T")
+def day_of_unit(_: Context, day: Num, whole: Period) -> Period | None:
+    """20 of next month."""
+    if whole.kind != "unit" or whole.grain is not Grain.MONTH:
+        return None
+    return narrow(whole, day_of_month(_day(day)))
 
 
 @rule("T", "WEEKDAY comma? the? ORD", "WEEKDAY comma? the NUM")
@@ -122,19 +137,41 @@ def weekday_and_day(_: Context, number: int, day: Num | int) -> Period:
     return replace(made, kind="date")
 
 
-@rule("T", "T of T", "T of the T", "T on? the? T", "T on T", "T comma on? T")
-def narrowed(_: Context, left: Period, right: Period) -> Period | None:
+@rule("T", "T T", "T the T", "T comma the? T")
+def adjacent(context: Context, left: Period, right: Period) -> Period | None:
+    if left.weak == "day":
+        return None
+    return narrowed(context, left, right)
+
+
+@rule("T", "T of the? T", "T on the? T", "T comma on the? T")
+def narrowed(context: Context, left: Period, right: Period) -> Period | None:
     """Tuesday of next week, June 2019, tomorrow at five."""
     if left.kind in _POINTED or right.kind in _POINTED or left.kind == right.kind:
         return None
+    if "point" in (left.kind, right.kind) and not (
+        left.kind.startswith("clock") or right.kind.startswith("clock")
+    ):
+        return None
     if left.weak == right.weak == "name" or (left.fixed and right.fixed):
         return None
-    if left.kind == "clockdate" or right.kind == "clockdate":
+    if any(each.kind == "clockdate" and each.fixed for each in (left, right)):
+        return None
+    if right.weak == "dash" and not _near(context, left, right):
         return None
     outer, inner = (left, right) if coarser(left, right) else (right, left)
     if inner.fixed or not coarser(outer, inner):
         return None
     return narrow(outer, inner)
+
+
+def _near(context: Context, left: Period, right: Period) -> bool:
+    """Whether "Friday 7-6" can be a date: that day must be a Friday this year or so."""
+    if left.kind != "weekday":
+        return False
+    series = narrow(right, left).series
+    year_off = timedelta(days=366)
+    return bool(series and series(context.now - year_off, context.now + year_off))
 
 
 def spans_of(name: str, lo_hi: Span) -> list[Span]:
@@ -237,6 +274,18 @@ def numbered_week(context: Context, number: Num, whole: Period | None = None) ->
     if number.digits > 2:
         return None
     return unit_at(iso_week(within.year, number.whole), Grain.WEEK)
+
+
+@rule("T", "on|of DOTTED", "WEEKDAY DOTTED")
+def dotted_date(_: Context, *said: Any) -> Period:
+    """On 4.22: month first, as with a slash."""
+    first, second = said[-1]
+    return month_day(*((first, second) if first <= 12 else (second, first)))
+
+
+@rule("T", "WEEKENDWORD", "the WEEKENDWORD")
+def plain_weekend(_: Context, __: str) -> Period:
+    return replace(weekend(), weak="weekend")
 
 
 @rule("T", "weekof the? T")

@@ -64,7 +64,7 @@ def tens_and_ordinal(_: Context, tens: Num, ones: int) -> int | None:
     return None if tens.digits or tens.value not in (20, 30) or ones > 9 else tens.whole + ones
 
 
-@rule("ORD", "ORDINAL")
+@rule("ORD", "ORDINAL", "NTH")
 def ordinal(_: Context, value: int) -> int:
     return value
 
@@ -74,12 +74,20 @@ def number(_: Context, value: int) -> Num:
     return Num(value)
 
 
-@rule("YEAR", "NUM dash? NUM", "NUM zero NUM")
+@rule("YEAR", "NUM zero NUM")
+def year_with_zero(_: Context, century: Num, years: Num) -> int | None:
+    """nineteen oh one."""
+    if century.digits or years.digits or not 13 <= century.value <= 20 or years.value > 9:
+        return None
+    return century.whole * 100 + years.whole
+
+
+@rule("YEAR", "NUM dash? NUM")
 def year_in_pairs(_: Context, century: Num, years: Num) -> int | None:
-    """nineteen ninety-six; nineteen oh one."""
+    """nineteen ninety-six."""
     if century.digits or years.digits or not 13 <= century.value <= 20:
         return None
-    return century.whole * 100 + years.whole if 1 <= years.value < 100 else None
+    return century.whole * 100 + years.whole if 10 <= years.value < 100 else None
 
 
 @rule("YEAR", "NUM")
@@ -99,7 +107,7 @@ def some_units(_: Context, count: int, unit: str) -> Duration | None:
 
 @rule("DUR", "NUM LETTER")
 def lettered(_: Context, count: Num, unit: str) -> Duration | None:
-    return duration(unit, count.value) if count.digits else None
+    return duration(unit, count.value) if 1 <= count.digits <= 3 else None
 
 
 @rule("DUR", "half AMOUNT UNIT", "AMOUNT half UNIT")

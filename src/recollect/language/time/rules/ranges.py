@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.language.time.calendar import add
+from recollect.language.time.calendar import ORDER, add
 from recollect.language.time.grammar import rule
 from recollect.language.time.period import (
     Context,
@@ -17,6 +17,7 @@ from recollect.language.time.period import (
     month_day,
     narrow,
     settle,
+    shift,
     year,
 )
 from recollect.language.time.rules.dates import MonthDay
@@ -40,10 +41,19 @@ def join(start: Period, end: Period, context: Context) -> Period:
         first, last = before(start, end.bounds()[1], finished=False), end
     elif start.fixed:
         first, last = start, after(end, start.bounds()[0])
+    elif start.kind == "day" and end.kind == "date":  # "the 13th to 15 July"
+        last = settle(end, context)
+        first = before(start, last.bounds()[0])
     else:
         first = settle(start, context)
         last = after(end, first.bounds()[0])
+    if last.bounds()[0] < first.bounds()[0] and start.kind == end.kind == "date":
+        last = shift(last, Grain.WEEK, 1)  # "this Friday to this Monday"
     lo, hi = first.bounds()[0], last.bounds()[1]
+    if first.kind == "now" and ORDER[last.grain] >= ORDER[Grain.DAY]:
+        lo = context.today
+    if last.kind == "now" and ORDER[first.grain] >= ORDER[Grain.DAY]:
+        return Period("interval", first.grain, lo, context.today + timedelta(days=1))
     if hi <= lo or last.bounds()[0] < lo:
         raise NoSuchTime("ends before it starts")
     if last.kind in ("clock", "clockdate", "now"):
@@ -65,6 +75,14 @@ def from_to(context: Context, start: Period, end: Period) -> Period | None:
     if start.weak == "never" or end.weak == "never":
         return None
     return join(start, end, context)
+
+
+@rule("T", "T comma? from T range T", "T comma? between T andto T")
+def between_in(context: Context, outer: Period, start: Period, end: Period) -> Period | None:
+    """Next week between Wednesday and Friday."""
+    if outer.kind != "unit" or start.kind != "weekday" or end.kind != "weekday":
+        return None
+    return join(narrow(outer, start), narrow(outer, end), context)
 
 
 @rule("T", "between the? T and the? T", "from the? T range the? T")
@@ -201,12 +219,17 @@ def after_time(context: Context, said: Period) -> Period:
 
 @rule("T", "T orlater")
 def or_later(context: Context, said: Period) -> Period:
+    return replace(since(context, said), weak="tail")
+
+
+@rule("T", "since T onword")
+def from_on(context: Context, said: Period) -> Period:
     return since(context, said)
 
 
 @rule("T", "T orearlier")
 def or_earlier(context: Context, said: Period) -> Period:
-    return until(context, said)
+    return replace(until(context, said), weak="tail")
 
 
 _SLACK = {
@@ -218,7 +241,7 @@ _SLACK = {
 @rule("T", "around the? T")
 def around(context: Context, said: Period) -> Period | None:
     """Around Christmas: some days either side; around 2015: a year either side."""
-    if said.kind in ("open", "interval", "clock", "clockrange", "part") or said.weak in (
+    if said.kind in ("open", "interval", "part") or said.weak in (
         "never",
         "part",
     ):
@@ -237,7 +260,7 @@ def around(context: Context, said: Period) -> Period | None:
     return Period("interval", said.grain, lo, hi, confidence=0.7, weak=_kept(said))
 
 
-@rule("T", "for? DUR comma? from T", "for? DUR comma? since T")
+@rule("T", "for DUR comma? from T", "for DUR comma? since T")
 def lasting_from(context: Context, said: Duration, start: Period) -> Period | None:
     """For three days from today."""
     if start.kind not in ("date", "dayword", "weekday", "clock", "holiday"):

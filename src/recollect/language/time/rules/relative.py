@@ -30,6 +30,11 @@ _DAY = timedelta(days=1)
 _CALENDAR = (Grain.QUARTER, Grain.SEASON, Grain.DECADE, Grain.CENTURY)
 
 
+def _sign(rel: int) -> int:
+    """2 is "the coming one": for units the same as the next."""
+    return min(rel, 1)
+
+
 def unit_from_now(context: Context, name: str, count: int) -> Period:
     """The calendar unit so many units from the present one."""
     if name == "weekend":
@@ -49,7 +54,7 @@ def unit_from_now(context: Context, name: str, count: int) -> Period:
 def relative_unit(context: Context, rel: int, name: str) -> Period | None:
     if name in ("second", "minute"):
         return None
-    return unit_from_now(context, name, rel)
+    return unit_from_now(context, name, _sign(rel))
 
 
 @rule("T", "ROLLING UNIT")
@@ -61,9 +66,21 @@ def rolling_unit(context: Context, rel: int, name: str) -> Period | None:
     return rolling(context, rel, said)
 
 
-@rule("T", "ROLLING DUR", "REL DUR", "all REL DUR", "of the? REL DUR", "within REL DUR")
+@rule("T", "within the? REL DUR")
+def within_next(context: Context, rel: int, said: Duration) -> Period | None:
+    return within(context, said) if rel > 0 else rolling(context, rel, said)
+
+
+@rule("T", "within the? REL UNIT")
+def within_next_unit(context: Context, rel: int, name: str) -> Period | None:
+    said = duration(name, 1)
+    return within_next(context, rel, said) if said else None
+
+
+@rule("T", "ROLLING DUR", "REL DUR", "all REL DUR", "of the? REL DUR")
 def rolling(context: Context, rel: int, said: Duration) -> Period | None:
     """The last six months: from that day on, through today."""
+    rel = _sign(rel)
     if rel == 0:
         return None
     if said.workdays:
@@ -102,7 +119,7 @@ def _workdays(context: Context, rel: int, count: int) -> Period:
     return fixed("interval", Grain.DAY, (min(found), max(found) + _DAY))
 
 
-@rule("T", "NUM REL UNIT", "AMOUNT REL UNIT")
+@rule("T", "the? NUM REL UNIT", "AMOUNT REL UNIT")
 def counted_relative(context: Context, count: Num | int, rel: int, name: str) -> Period | None:
     said = duration(name, count if isinstance(count, int) else count.value)
     return rolling(context, rel, said) if said else None
@@ -113,7 +130,7 @@ def relative_series(context: Context, rel: int, series: Period) -> Period | None
     """Last spring, this Friday, next May."""
     if series.kind == "weekday":
         return _relative_weekday(context, rel, series)
-    if series.series is None or series.kind in ("clock", "clockrange", "part", "day"):
+    if series.series is None or series.kind in ("part", "day") or series.kind.startswith("clock"):
         return None
     if rel < 0:
         return before(series, context.today)
@@ -127,6 +144,8 @@ def _relative_weekday(context: Context, rel: int, series: Period) -> Period:
     """Last Friday is the one before today; this and next Friday go by the week."""
     if rel < 0:
         return before(series, context.today)
+    if rel == 2:
+        return replace(after(series, context.today + _DAY), kind="date")
     week = floor(context.now, Grain.WEEK) + timedelta(weeks=rel)
     return replace(after(series, week), kind="date")
 
@@ -209,7 +228,10 @@ def weekdays_hence(context: Context, count: Num | int, days: str) -> Period | No
 
 
 def _based(context: Context, base: Period) -> Period:
-    if base.kind in ("open", "interval", "part") or base.weak in ("year", "never"):
+    if base.kind in ("open", "interval", "part", "now", "clock", "clockdate") or base.weak in (
+        "year",
+        "never",
+    ):
         raise NoSuchTime("nothing to count from")
     return settle(base, context)
 
@@ -225,8 +247,49 @@ def long_after(context: Context, said: Duration, base: Period) -> Period:
     return _moved(context, said, base, 1)
 
 
+@rule("T", "morethan DUR before_ the? T")
+def longer_before(context: Context, said: Duration, base: Period) -> Period:
+    return replace(
+        _moved(context, said, base, -1),
+        kind="open",
+        start=None,
+        end=_moved(context, said, base, -1).start,
+    )
+
+
+@rule("T", "morethan DUR after_ the? T")
+def longer_after(context: Context, said: Duration, base: Period) -> Period:
+    return replace(_moved(context, said, base, 1), kind="open", end=None)
+
+
+@rule("T", "lessthan DUR after_ the? T")
+def shortly_after(context: Context, said: Duration, base: Period) -> Period:
+    start = _based(context, base).bounds()[0]
+    return fixed("interval", Grain.DAY, (start, said.shift(start, 1)))
+
+
+@rule("T", "lessthan DUR before_ the? T")
+def shortly_before(context: Context, said: Duration, base: Period) -> Period:
+    end = _based(context, base).bounds()[0]
+    return fixed("interval", Grain.DAY, (said.shift(end, -1), end))
+
+
+@rule("T", "morethan DUR ago")
+def longer_ago(context: Context, said: Duration) -> Period:
+    return replace(
+        _at(context, said, -1), kind="open", start=None, end=_at(context, said, -1).start
+    )
+
+
+@rule("T", "lessthan DUR ago")
+def shortly_ago(context: Context, said: Duration) -> Period | None:
+    return rolling(context, -1, said)
+
+
 @rule("T", "T SIGN DUR")
 def signed_shift(context: Context, base: Period, sign: int, said: Duration) -> Period | None:
+    if base.kind == "now":
+        return _at(context, said, sign)
     return _moved(context, said, base, sign) if base.grain is Grain.DAY else None
 
 
