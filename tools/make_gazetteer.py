@@ -4,8 +4,8 @@ Two lists come from development data, everything else in that folder is written 
 
 - ``nicknames.txt``: one line a formal name, ``robert bob bobby rob``, from the nickname pairs.
 - ``common_words.txt``: words that running English writes in lower case, so that a capital at
-  the start of a sentence says nothing. After each word a mark: ``-`` hardly ever capitalised
-  inside a sentence ("yesterday"), ``~`` now and then ("red", "university", "bank").
+  the start of a sentence says nothing. Two lines: words that are hardly ever capitalised inside
+  a sentence ("yesterday"), and words that are now and then ("red", "university", "bank").
 
 Only text that kept its case is counted, and none of the sets that entity figures are
 reported on. Run: ``python tools/make_gazetteer.py`` (RECOLLECT_DATA names the data folder).
@@ -57,18 +57,19 @@ def texts(data: Path) -> Iterator[str]:
     yield from (" ".join(row["tokens"]) for row in rows(data / "entities" / "gum_train.jsonl.gz"))
 
 
-def common_words(data: Path) -> dict[str, str]:
+def common_words(data: Path) -> tuple[list[str], list[str]]:
     lower: Counter[str] = Counter()
     capital: Counter[str] = Counter()
     for text in texts(data):
         for word in INSIDE.findall(text):
             (capital if word[0].isupper() else lower)[word.lower()] += 1
-    marks: dict[str, str] = {}
-    for word, count in lower.items():
+    rarely: list[str] = []
+    sometimes: list[str] = []
+    for word, count in sorted(lower.items()):
         share = capital[word] / (count + capital[word])
         if count >= MIN_LOWER and share < SOMETIMES:
-            marks[word] = "-" if share < RARELY else "~"
-    return marks
+            (rarely if share < RARELY else sometimes).append(word)
+    return rarely, sometimes
 
 
 def nicknames(data: Path) -> dict[str, list[str]]:
@@ -84,12 +85,12 @@ def nicknames(data: Path) -> dict[str, list[str]]:
 def main() -> None:
     data = data_folder()
     words = common_words(data)
-    lines = [f"{word}{mark}" for word, mark in sorted(words.items())]
+    lines = [" ".join(group) for group in words]
     (TARGET / "common_words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     groups = nicknames(data)
     lines = [" ".join([name, *sorted(groups[name])]) for name in sorted(groups)]
     (TARGET / "nicknames.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(words)} common words, {len(groups)} formal names")
+    print(f"{sum(map(len, words))} common words, {len(groups)} formal names")
 
 
 if __name__ == "__main__":

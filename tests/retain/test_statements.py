@@ -313,6 +313,24 @@ def test_the_speakers_statement_and_one_about_them_meet() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Alice works at Google and lives in Paris with two cats.",
+        "Alice works at Google. Her brother plays chess in a club in Oslo.",
+        "Alice works at Google, where she met Bob, who runs the memory team and likes tea a lot.",
+    ],
+)
+def test_a_text_that_says_more_is_not_one_value(text: str) -> None:
+    assert slot(text) is None
+
+
+def test_an_interjection_does_not_hide_the_value() -> None:
+    found = slot("Hey Alice! Big news. I moved to Berlin last week.", "Bob")
+    assert found is not None
+    assert found.value == "berlin"
+
+
+@pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ("Python is great for data science", "I think Python is great for data science", "strong_support"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.language.sentences import sentences
 from recollect.retain.sameness import lemma, normalise
 
 __all__ = ["Slot", "contradicts", "slot"]
@@ -89,36 +90,40 @@ _ATTRIBUTE = (
     r"|limit|timeout|priority|lead|maintainer|team lead|theme|language|id|code|nickname|pronouns|zip code|language)"
 )
 
-_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (relation, re.compile(pattern, re.IGNORECASE))
-    for relation, pattern in (
-        # Somebody's attribute, and changes of it.
-        ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_BE} {_VALUE}"),
-        ("favorite {attribute}", rf"^(?P<value>[^,]+?){_BE} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
-        ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_BE}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
-        ("{attribute}", rf"^(?P<who>I|{_NAME}(?: {_NAME})?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
-        # Work, school, home.
-        ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
-        ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
-        ("employer", rf"^{_SUBJECT}{_BE} (?:an? |the )?[\w -]*?(?:engineer|developer|manager|designer|analyst|scientist|teacher|nurse|doctor|lawyer|accountant|consultant|researcher|professor|director|intern|chef|ceo|cto|cfo|architect|writer|editor|recruiter|salesperson|programmer)s? (?:at|for|with) {_PROPER}"),
-        ("school", rf"^{_SUBJECT}{_ADVERB} (?:studies|study|attends?|is studying|goes to school|enrolled|transferred)(?: [\w ]+?)?(?: at| in| to)? (?P<value>(?:the )?(?-i:[A-Z])[\w .'-]*(?:University|College|School|Institute|Academy|MIT|Tech)\b.*|(?:the )?University of .+|MIT|Stanford|Harvard|Yale)$"),
-        ("home", rf"^{_SUBJECT}{_ADVERB} (?:lives?|resides?|settled) in {_PROPER}"),
-        ("home", rf"^{_SUBJECT}{_BE} (?:living|based) in {_PROPER}"),
-        ("home", rf"^{_SUBJECT}(?: has| have|['’]ve)?{_ADVERB} (?:moved|relocated)(?: (?:back|from (?-i:[A-Z])[\w ]+?|out|over))? to {_PROPER}"),
-        # People.
-        ("age", rf"^{_SUBJECT}{_BE} (?P<value>\d{{1,3}})(?: years? old| y/?o)?[.!]?$"),
-        ("age", rf"^{_SUBJECT}(?:{_ADVERB} turned| just turned) (?P<value>\d{{1,3}})\b(?! (?:pages|around|left|right))"),
-        ("partner", rf"^{_SUBJECT}(?:{_BE} (?:married to|engaged to|dating|going out with|in a relationship with)|{_ADVERB} (?:married|got (?:married|engaged) to|started dating)) {_PROPER}"),
-        ("partner", rf"^{_SUBJECT}{_BE} (?P<value>single|divorced|widowed)[.!]?$"),
-        ("position", rf"^{_SUBJECT} (?:was|got|has been)(?: just)? (?:promoted|appointed|named) (?:to |as )?(?P<value>.+)$"),
-        # Things.
-        ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
-        ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
-        ("version", rf"^{_SUBJECT}(?: (?:runs|is running|is (?:now )?(?:on|at)|uses)| (?:was|has been|got) (?:upgraded|updated|bumped|migrated|downgraded)(?: from .+?)? to| upgraded(?: from .+?)? to)(?: version)? (?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
-        ("version", rf"^(?:I|we|{_NAME}) (?:upgraded|updated|bumped|migrated|downgraded) (?P<subject>(?:the |our |my )?[\w-]+(?: [\w-]+)?)(?: from .+?)? to (?:version )?(?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
-        ("status", rf"^{_SUBJECT}{_BE} (?P<value>open|closed|on|off|up|down|online|offline|active|inactive|enabled|disabled|done|blocked|in progress|pending|approved|rejected|live|deprecated|merged|resolved|fixed|broken|available|unavailable|cancell?ed|completed?|finished|retired|unemployed|pregnant|sold out)[.!]?$"),
-    )
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    # Somebody's attribute, and changes of it.
+    ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_BE} {_VALUE}"),
+    ("favorite {attribute}", rf"^(?P<value>[^,]+?){_BE} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
+    ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_BE}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
+    ("{attribute}", rf"^(?P<who>I|{_NAME}(?: {_NAME})?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
+    # Work, school, home.
+    ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
+    ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
+    ("employer", rf"^{_SUBJECT}{_BE} (?:an? |the )?[\w -]*?(?:engineer|developer|manager|designer|analyst|scientist|teacher|nurse|doctor|lawyer|accountant|consultant|researcher|professor|director|intern|chef|ceo|cto|cfo|architect|writer|editor|recruiter|salesperson|programmer)s? (?:at|for|with) {_PROPER}"),
+    ("school", rf"^{_SUBJECT}{_ADVERB} (?:studies|study|attends?|is studying|goes to school|enrolled|transferred)(?: [\w ]+?)?(?: at| in| to)? (?P<value>(?:the )?(?-i:[A-Z])[\w .'-]*(?:University|College|School|Institute|Academy|MIT|Tech)\b.*|(?:the )?University of .+|MIT|Stanford|Harvard|Yale)$"),
+    ("home", rf"^{_SUBJECT}{_ADVERB} (?:lives?|resides?|settled) in {_PROPER}"),
+    ("home", rf"^{_SUBJECT}{_BE} (?:living|based) in {_PROPER}"),
+    ("home", rf"^{_SUBJECT}(?: has| have|['’]ve)?{_ADVERB} (?:moved|relocated)(?: (?:back|from (?-i:[A-Z])[\w ]+?|out|over))? to {_PROPER}"),
+    # People.
+    ("age", rf"^{_SUBJECT}{_BE} (?P<value>\d{{1,3}})(?: years? old| y/?o)?[.!]?$"),
+    ("age", rf"^{_SUBJECT}(?:{_ADVERB} turned| just turned) (?P<value>\d{{1,3}})\b(?! (?:pages|around|left|right))"),
+    ("partner", rf"^{_SUBJECT}(?:{_BE} (?:married to|engaged to|dating|going out with|in a relationship with)|{_ADVERB} (?:married|got (?:married|engaged) to|started dating)) {_PROPER}"),
+    ("partner", rf"^{_SUBJECT}{_BE} (?P<value>single|divorced|widowed)[.!]?$"),
+    ("position", rf"^{_SUBJECT} (?:was|got|has been)(?: just)? (?:promoted|appointed|named) (?:to |as )?(?P<value>.+)$"),
+    # Things.
+    ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
+    ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
+    ("version", rf"^{_SUBJECT}(?: (?:runs|is running|is (?:now )?(?:on|at)|uses)| (?:was|has been|got) (?:upgraded|updated|bumped|migrated|downgraded)(?: from .+?)? to| upgraded(?: from .+?)? to)(?: version)? (?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
+    ("version", rf"^(?:I|we|{_NAME}) (?:upgraded|updated|bumped|migrated|downgraded) (?P<subject>(?:the |our |my )?[\w-]+(?: [\w-]+)?)(?: from .+?)? to (?:version )?(?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
+    ("status", rf"^{_SUBJECT}{_BE} (?P<value>open|closed|on|off|up|down|online|offline|active|inactive|enabled|disabled|done|blocked|in progress|pending|approved|rejected|live|deprecated|merged|resolved|fixed|broken|available|unavailable|cancell?ed|completed?|finished|retired|unemployed|pregnant|sold out)[.!]?$"),
 )  # fmt: skip
+
+
+@cache
+def _rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    # Compiled on first use: it takes longer than importing the module.
+    return tuple((relation, re.compile(text, re.IGNORECASE)) for relation, text in _PATTERNS)
+
 
 # Attributes that are one thing under several names.
 _SAME_ATTRIBUTE = {
@@ -143,26 +148,42 @@ _TRIGGER = re.compile(
 
 
 def slot(text: str, speaker: str | None = None) -> Slot | None:
-    """The attribute and value that ``text`` states, or None; "I" is the speaker."""
-    text = _OPENING.sub("", text.strip(), count=1)
-    if len(text) > 200 or "?" in text or not _TRIGGER.search(text):
+    """The attribute and value that ``text`` states, or None; "I" is the speaker.
+
+    A text that says much else gives none: to replace it would replace the rest as well.
+    """
+    if len(text) > 300 or "?" in text or not _TRIGGER.search(text):
         return None
-    for relation, pattern in _RULES:
-        match = pattern.match(text)
-        if match is None:
-            continue
-        found = _read(relation, match, speaker)
+    statement = _only_statement(text)
+    if statement is None:
+        return None
+    for relation, pattern in _rules():
+        match = pattern.match(statement)
+        found = _read(relation, match, speaker) if match else None
         if found is not None:
             return found
     return None
+
+
+def _only_statement(text: str) -> str | None:
+    """The one sentence of ``text`` that is more than an interjection ("Hey Bob! Big news.")."""
+    found = [text[start:end] for start, end in sentences(text)]
+    if len(found) > 1:
+        found = [sentence for sentence in found if len(sentence.split()) > _INTERJECTION]
+    if len(found) != 1:
+        return None
+    return _OPENING.sub("", found[0], count=1)
 
 
 def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | None:
     groups = match.groupdict()
     raw = _cut(match["value"])
     value = _value(raw)
+    rest = match["value"][len(raw) :]
     # Read as written, since "5 May" is a date and "may" a doubt.
     if not value or _UNSURE.search(match.string[: match.start("value")]) or _UNSURE.search(raw):
+        return None
+    if len(rest.split()) > _REST or _AND_MORE.match(rest):
         return None
     subject = _subject(groups, speaker)
     if subject is None:
@@ -171,6 +192,14 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
     if attribute:
         relation = relation.format(attribute=_attribute(attribute))
     return Slot(subject, relation, value)
+
+
+_INTERJECTION = 3
+# How many words may follow the value: a reason or a time, not another fact.
+_REST = 8
+_AND_MORE = re.compile(
+    r",? and (?:i|he|she|it|we|they|is|has|was|works?|lives?|loves?|likes?)\b", re.IGNORECASE
+)
 
 
 def _cut(raw: str) -> str:

@@ -25,7 +25,8 @@ def _read(name: str) -> Iterator[str]:
 @cache
 def common_words() -> dict[str, bool]:
     """Everyday words; True where running text capitalises them now and then ("bank")."""
-    return {line[:-1]: line[-1] == "~" for line in _read("common_words.txt")}
+    rarely, sometimes = _read("common_words.txt")
+    return {**dict.fromkeys(rarely.split(), False), **dict.fromkeys(sometimes.split(), True)}
 
 
 @cache
