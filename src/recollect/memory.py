@@ -221,7 +221,7 @@ class Recollect:
                 if on_event:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
-        result = recall(self._recalling, view, request, Run(on_event))
+        result = recall(self._recalling, view, request, Run(on_event, cpu=request.trace))
         if not result.degraded:
             self._cache.put(key, result)
         return result
@@ -260,12 +260,12 @@ class Recollect:
         """One memory whole."""
         view = self._store.view(bank)
         key = view.key_of(memory_id)
-        found = [] if key is None else view.load([key])
-        if not found:
+        found = None if key is None else view.load([key]).get(key)
+        if found is None:
             raise NotFound(
                 f"bank {bank!r} has no memory {memory_id!r}", hint="ids come from retain, recall and memories"
             )
-        return found[0]
+        return found
 
     def _request(self, query: str, options: Mapping[str, Any]):  # noqa: ANN202
         from recollect.recall.request import recall_request

@@ -5,11 +5,11 @@ All of them are frozen: a stage makes a new value, it never changes one it was g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 
 class MemoryType(StrEnum):
@@ -210,27 +210,42 @@ class ArmScore:
     score: float  # in the arm's own units
 
 
+class HitDetail(Protocol):
+    """How a hit came about, read off the ranking when somebody asks."""
+
+    def arms(self) -> Mapping[Arm, ArmScore]: ...
+    def scores(self) -> Mapping[str, float]: ...
+    def matched_terms(self) -> tuple[str, ...]: ...
+    def explanation(self) -> Explanation: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled memory, its final score and everything that led to it."""
+    """One recalled memory, its final score and everything that led to it. A recall may return
+    hundreds; what led to each is worked out only for those that are looked at."""
 
     memory: Memory
     score: float
     band: Band
-    arms: Mapping[Arm, ArmScore]
-    scores: Mapping[str, float]  # fused, relevance, and every boost factor, by name
     hop: int = 0  # 0 = direct, 1 = a neighbour brought in by expand_hops
-    explain: Callable[[], Explanation] | None = field(default=None, compare=False, repr=False)
-    match: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
+    detail: HitDetail | None = field(default=None, compare=False, repr=False)
 
     @property
-    def explanation(self) -> Explanation | None:
-        """The tree behind the score, read off the columns that made it when asked for."""
-        return None if self.explain is None else self.explain()
+    def arms(self) -> Mapping[Arm, ArmScore]:
+        return {} if self.detail is None else self.detail.arms()
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """fused, relevance, every signal and every boost factor, by name"""
+        return {} if self.detail is None else self.detail.scores()
 
     @property
     def matched_terms(self) -> tuple[str, ...]:
-        return () if self.match is None else self.match()
+        return () if self.detail is None else self.detail.matched_terms()
+
+    @property
+    def explanation(self) -> Explanation | None:
+        return None if self.detail is None else self.detail.explanation()
 
     @property
     def id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,7 @@ from recollect.recall.retrieve import Deadline, Retrieved, retrieve
 from recollect.recall.understand import Query, understand
 from recollect.storage.base import View
 from recollect.telemetry import Run
-from recollect.types import ArmScore, Band, Hit, Memory
+from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory
 
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
@@ -173,38 +174,42 @@ def band_of(score: float, calibration: Calibration | None) -> Band:
 
 def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
     pool = ranked.pool
-    memories = {m: k for m, k in zip(pool.keys[rows].tolist(), rows, strict=True)}
-    loaded = view.load(memories)
-    by_key = dict(zip(memories, loaded, strict=True)) if len(loaded) == len(memories) else _by_id(view, memories)
-    return [_hit(ranked, row, by_key[key]) for key, row in memories.items() if key in by_key]
+    keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
+    loaded = view.load(keys)  # without those deleted since the view was taken
+    return [
+        Hit(loaded[key], score, band_of(score, ranked.calibration), 0, _Detail(ranked, row, loaded[key]))
+        for key, score, row in zip(keys, finals, rows, strict=True)
+        if key in loaded
+    ]
 
 
-def _by_id(view: View, keys: dict[int, int]) -> dict[int, Memory]:
-    """Some were deleted since the view was taken: look one by one."""
-    return {key: found[0] for key in keys if (found := view.load([key]))}
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    """A hit's row of the ranking."""
 
+    ranked: Ranked
+    row: int
+    memory: Memory
 
-def _hit(ranked: Ranked, row: int, memory: Memory) -> Hit:
-    pool, calibration = ranked.pool, ranked.calibration
-    score = float(pool.final[row])
-    scores = {"fused": float(pool.fused[row]), "relevance": float(pool.relevance[row])}
-    scores |= {name: float(column[row]) for name, column in pool.signals.items()}
-    scores |= {f"{name}_factor": float(column[row]) for name, column in pool.factors.items()}
-    arms = {
-        arm: ArmScore(int(column.rank[row]), float(column.score[row]))
-        for arm, column in pool.arms.items()
-        if column.rank[row]
-    }
-    return Hit(
-        memory,
-        score,
-        band_of(score, calibration),
-        arms,
-        scores,
-        0,
-        lambda: explain(pool, row, calibration),
-        lambda: matched(ranked.query, memory),
-    )
+    def arms(self) -> Mapping[Arm, ArmScore]:
+        row = self.row
+        return {
+            arm: ArmScore(int(column.rank[row]), float(column.score[row]))
+            for arm, column in self.ranked.pool.arms.items()
+            if column.rank[row]
+        }
+
+    def scores(self) -> Mapping[str, float]:
+        pool, row = self.ranked.pool, self.row
+        named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
+        named |= {f"{name}_factor": column for name, column in pool.factors.items()}
+        return {name: float(column[row]) for name, column in named.items()}
+
+    def matched_terms(self) -> tuple[str, ...]:
+        return matched(self.ranked.query, self.memory)
+
+    def explanation(self) -> Explanation:
+        return explain(self.ranked.pool, self.row, self.ranked.calibration)
 
 
 def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[Hit]) -> list[Hit]:
@@ -220,10 +225,10 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
     room = request.max_tokens - sum(hit.memory.tokens for hit in hits)
     out: list[Hit] = []
     for key, (score, _) in sorted(best.items(), key=lambda e: (-e[1][0], e[0])):
-        for memory in view.load([key]):
+        for memory in view.load([key]).values():
             if memory.id not in given and memory.tokens <= room:
                 room -= memory.tokens
-                out.append(Hit(memory, score, band_of(score, ranked.calibration), {}, {"hop": score}, 1))
+                out.append(Hit(memory, score, band_of(score, ranked.calibration), 1))
     return out
 
 

@@ -17,6 +17,7 @@ from importlib.resources import files
 import numpy as np
 import orjson
 
+from recollect.language.dates import to_micros
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Floats, View
@@ -49,7 +50,7 @@ def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Poo
     nothing = np.zeros(len(pool), np.float32)
     ceiling = max(view.keyword_ceiling(query.hashes), 1e-9)
     signals = {
-        "semantic": nothing if vector is None else view.similarity(vector, pool.keys),
+        "semantic": nothing if vector is None else _similarity(view, vector, pool),
         "keyword": nothing if keyword is None else np.nan_to_num(keyword.score) / np.float32(ceiling),
         "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
         "window": in_window(pool.columns, query.window),
@@ -57,10 +58,19 @@ def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Poo
     return replace(pool, signals={**pool.signals, **signals})
 
 
+def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
+    """The semantic arm's own scores, and the same for what other arms found."""
+    found = pool.arms.get(Arm.SEMANTIC)
+    if found is None:
+        return view.similarity(vector, pool.keys)
+    scores = found.score.copy()
+    missing = np.flatnonzero(found.rank == 0)
+    scores[missing] = view.similarity(vector, pool.keys[missing])
+    return scores
+
+
 def in_window(columns: Columns, window: Window | None) -> Floats:
     """+1 inside the time asked for, −1 dated outside it, 0 undated or no time asked."""
-    from recollect.language.dates import to_micros
-
     if window is None:
         return np.zeros(len(columns.keys), np.float32)
     dated = columns.happened_from != NO_TIME

@@ -28,9 +28,10 @@ def late_interaction(
 
 def cross_encode(view: View, reranker: Reranker, query: str, pool: Pool, best: NDArray[np.int64]) -> Pool:
     """The cross-encoder's logits for the rows named by `best`."""
-    memories = view.load(pool.keys[best])
+    memories = view.load(pool.keys[best].tolist())
+    best = best[np.isin(pool.keys[best], list(memories))]
     scores = np.full(len(pool), np.nan, np.float32)
-    scores[best] = reranker.score(query, [reading(m) for m in memories])
+    scores[best] = reranker.score(query, [reading(m) for m in memories.values()])
     return replace(pool, signals={**pool.signals, "cross": scores})
 
 

@@ -69,7 +69,9 @@ def retrieve(
     out = Retrieved()
     allowed = request.allowed
 
-    def start(name: str, work: Callable[[], T]) -> Future[T]:
+    def start(name: str, work: Callable[[], T], *, here: bool = False) -> Future[T]:
+        """On a worker; or on this thread, which would only wait, when no deadline could come."""
+
         def timed() -> T:
             with run.stage(name) as span:
                 found = work()
@@ -77,7 +79,7 @@ def retrieve(
                     span.note(found=len(found))
                 return found
 
-        return workers.submit(timed)
+        return _done(timed) if here and deadline.left() is None else workers.submit(timed)
 
     def embed() -> tuple[Floats, NDArray[np.int8] | None]:
         encoded = embedder.encode_queries([request.query])
@@ -91,20 +93,25 @@ def retrieve(
     by_keyword = None
     if "keyword" not in request.without and query.hashes:
         by_keyword = start("keyword", lambda: keyword(view, query, allowed, depth))
-    encoded = _awaited("embed", start("embed", embed), run, deadline)
+    encoded = _awaited("embed", start("embed", embed, here=True), run, deadline)
     if encoded is not None:
         out.vector, out.tokens = encoded
         vector = encoded[0]
-        keep(Arm.SEMANTIC, start("semantic", lambda: semantic(view, vector, allowed, depth, floor)))
+        keep(
+            Arm.SEMANTIC,
+            start("semantic", lambda: semantic(view, vector, allowed, depth, floor), here=True),
+        )
     seeds = out.lists.get(Arm.SEMANTIC, Found.nothing())
     rest: dict[Arm, Future[Found]] = {}
-    if "graph" not in request.without and (len(seeds) or query.entities):
-        walk = request.budget == "high"
-        rest[Arm.GRAPH] = start("graph", lambda: graph(view, query, seeds, allowed, depth, walk))
     if "temporal" not in request.without and query.window is not None:
         window = query.window
         rest[Arm.TEMPORAL] = start(
             "temporal", lambda: temporal(view, window, out.vector, allowed, depth)
+        )
+    if "graph" not in request.without and (len(seeds) or query.entities):
+        walk = request.budget == "high"
+        rest[Arm.GRAPH] = start(
+            "graph", lambda: graph(view, query, seeds, allowed, depth, walk), here=True
         )
     if by_keyword is not None:
         keep(Arm.KEYWORD, by_keyword)
@@ -113,6 +120,15 @@ def retrieve(
     if "semantic" in request.without:
         out.lists.pop(Arm.SEMANTIC, None)
     return out
+
+
+def _done(work: Callable[[], T]) -> Future[T]:
+    future: Future[T] = Future()
+    try:
+        future.set_result(work())
+    except Exception as error:  # noqa: BLE001  as a worker would
+        future.set_exception(error)
+    return future
 
 
 def _awaited(part: str, future: Future[Any], run: Run, deadline: Deadline) -> Any:

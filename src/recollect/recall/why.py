@@ -20,7 +20,7 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
         raise NotFound(
             f"bank {view.bank!r} has no memory {memory_id!r}", hint="ids come from retain, recall and memories"
         )
-    (memory,) = view.load([key])
+    memory = view.load([key])[key]
     stages = [_filter(view, request, key, memory)]
     if not stages[0].passed:
         return Why(memory_id, request.query, False, None, "filter", tuple(stages), None)
@@ -92,7 +92,7 @@ def _missed(
 def _missed_words(view: View, ranked: Ranked, key: int, cut: float | None) -> StageVerdict:
     from recollect.recall.explain import matched
 
-    (memory,) = view.load([key])
+    memory = view.load([key])[key]
     held = matched(ranked.query, memory)
     asked = ", ".join(ranked.query.terms)
     if not held:

@@ -59,7 +59,7 @@ def _revision(
     w: Writing, memory_id: str, ready: Prepared, changes: Mapping[str, Any], now: datetime
 ) -> Batch:
     key = _key(w, memory_id)
-    (old,) = w.load([key])
+    old = w.load([key])[key]
     fact = ready.fact
     kept = {n: getattr(fact, n) for n in changes if n != "entities" and hasattr(old, n)}
     if "text" in changes and not {"occurred_start", "occurred_end"} & set(changes):
@@ -135,7 +135,7 @@ def reinforce(store: Store, bank: str, memory_id: str, evidence: Evidence, now: 
 
     def plan(w: Writing) -> Batch:
         key = _key(w, memory_id)
-        (held,) = w.load([key])
+        held = w.load([key])[key]
         changes = {
             "confidence": moved(held.confidence or 0.0, evidence),
             "weakened": held.weakened or evidence == "strong_contradiction",
@@ -177,7 +177,7 @@ def _loaded(view: Any, memory_id: str) -> Memory:
             f"bank {view.bank!r} has no memory {memory_id!r}",
             hint="ids come from retain, recall and memories",
         )
-    return view.load([key])[0]
+    return view.load([key])[key]
 
 
 def _key(w: Writing, memory_id: str) -> int:

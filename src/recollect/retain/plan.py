@@ -129,8 +129,7 @@ class Planner:
         wanted |= {
             int(k) for f in near for k, s in zip(f.keys, f.scores, strict=True) if s >= NEAR_COSINE
         }
-        ordered = sorted(wanted)
-        state.memories.update(zip(ordered, self._view.load(ordered), strict=True))
+        state.memories.update(self._view.load(sorted(wanted)))
         return near
 
     def _open_documents(self) -> None:

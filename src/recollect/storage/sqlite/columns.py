@@ -98,3 +98,14 @@ class Postings:
             np.concatenate([p[low:high], t[more]])
             for p, t in zip(self.payload, self.tail_payload, strict=True)
         )
+
+    def get_many(self, wanted: NDArray[np.int64]) -> list[Rows]:
+        """The rows of each id."""
+        lows, highs = np.searchsorted(self.ids, wanted), np.searchsorted(self.ids, wanted, "right")
+        found = [self.rows[low:high] for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+        if not len(self.tail_ids):
+            return found
+        return [
+            np.concatenate([rows, self.tail_rows[self.tail_ids == one]])
+            for rows, one in zip(found, wanted, strict=True)
+        ]

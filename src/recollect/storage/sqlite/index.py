@@ -47,6 +47,7 @@ class Snapshot:
     field_length: NDArray[np.float64]  # summed over all memories, by field
     field_count: NDArray[np.int64]  # memories that have the field
     _masks: dict[Filter, Mask] = field(default_factory=dict[Filter, "Mask"])
+    _idf: dict[int, float] = field(default_factory=dict[int, float])
 
     @cached_property
     def size(self) -> int:
@@ -124,7 +125,7 @@ class Snapshot:
         rough = rough[rows] if len(rough) != len(rows) else rough
         # The scan may add in half precision on some processors; what is near the top is
         # scored again in full, so that a ranking does not depend on the machine.
-        keep = _best(rough, min(len(rough), 2 * k + 32))
+        keep = _best(rough, min(len(rough), k + k // 4 + 32))
         exact = self.vectors[rows[keep]].astype(np.float32) @ vector
         over = exact >= floor
         keys, scores = top(exact[over], self.keys[rows[keep[over]]], k)
@@ -157,18 +158,23 @@ class Snapshot:
             if fields.any():  # a row may hold the term in several fields: add them up first
                 rows, inverse = np.unique(rows, return_inverse=True)
                 weighted = np.bincount(inverse, weighted, len(rows)).astype(np.float32)
-            scores[rows] += np.float32(idf(self.size, len(rows))) * saturate(weighted)
+            scores[rows] += np.float32(self._weight(term, len(rows))) * saturate(weighted)
         return scores
 
     def keyword_ceiling(self, terms: Sequence[int]) -> float:
         """The score of a memory that holds every term without end; terms the bank has never
         seen count as its rarest."""
-        total = 0.0
-        for term in terms:
-            rows, (_, _, fields) = self.terms.get(term)
-            live = rows if self.whole else rows[self.alive[rows]]
-            total += idf(self.size, len(np.unique(live)) if fields.any() else len(live))
-        return total * (K1 + 1)
+        return sum(self._weight(term) for term in terms) * (K1 + 1)
+
+    def _weight(self, term: int, containing: int | None = None) -> float:
+        """IDF; worked out once a term and snapshot."""
+        found = self._idf.get(term)
+        if found is None:
+            if containing is None:
+                rows, _ = self.terms.get(term)
+                containing = len(np.unique(rows[self.alive[rows]]))
+            found = self._idf[term] = idf(self.size, containing)
+        return found
 
     def _average_lengths(self) -> NDArray[np.float32]:
         count = np.maximum(self.field_count, 1)

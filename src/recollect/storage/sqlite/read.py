@@ -20,6 +20,7 @@ from recollect.storage.base import (
     Found,
     Keys,
 )
+from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Snapshot
 from recollect.types import CAUSAL, Chunk, Memory, MemoryType, State
@@ -88,30 +89,27 @@ class SqliteView:
     ) -> Expansion:
         snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
         seeds = seeds[snapshot.known(seeds)]
-        shared = self._shared_entities(seeds, entities, mask, per_entity)
+        rows, shared = self._shared_entities(seeds, entities, mask, per_entity)
         edges = self.edges(seeds, allowed, per_node=per_entity)
-        keys = np.union1d(snapshot.keys[np.fromiter(shared, np.int64, len(shared))], edges.target)
-        keys = keys.astype(np.int64)
-        count = np.array([shared.get(int(r), 0) for r in snapshot.rows_of(keys)], np.float32)
+        sharing = snapshot.keys[rows]
+        keys = np.union1d(sharing, edges.target).astype(np.int64)
+        count = np.zeros(len(keys), np.float32)
+        count[np.searchsorted(keys, sharing)] = shared
         return Expansion(
             keys, count, _best_weight(keys, edges, causal=False), _best_weight(keys, edges, causal=True)
         )
 
     def _shared_entities(
         self, seeds: Keys, entities: Sequence[int], mask: NDArray[np.bool_], per_entity: int
-    ) -> dict[int, int]:
-        """Row → how many of the seeds' entities it shares; at most `per_entity` rows, the
-        newest, for each entity."""
+    ) -> tuple[Rows, NDArray[np.int64]]:
+        """Rows that share an entity with the seeds, and how many they share; of each entity at
+        most `per_entity` rows, the newest."""
         snapshot = self.snapshot
-        wanted = set(entities)
-        for row in snapshot.rows_of(seeds):
-            wanted.update(snapshot.entities_of(row).tolist())
-        shared: dict[int, int] = {}
-        for entity in sorted(wanted):
-            rows, _ = snapshot.entities.get(entity)
-            for row in rows[mask[rows]][-per_entity:].tolist():
-                shared[row] = shared.get(row, 0) + 1
-        return shared
+        named = [np.array(entities, np.int64), *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist())]
+        found = [rows[mask[rows]][-per_entity:] for rows in snapshot.entities.get_many(np.unique(np.concatenate(named)))]
+        if not found:
+            return np.empty(0, np.int32), np.empty(0, np.int64)
+        return np.unique(np.concatenate(found), return_counts=True)
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
@@ -152,8 +150,8 @@ class SqliteView:
             c["tokens"][rows],
         )
 
-    def load(self, keys: Iterable[int]) -> list[Memory]:
-        """In the order asked for; one deleted meanwhile is left out."""
+    def load(self, keys: Iterable[int]) -> dict[int, Memory]:
+        """By key, in the order asked for; one deleted meanwhile is left out."""
         wanted = [int(k) for k in keys]
         missing = [k for k in wanted if k not in self._loaded]
         if missing:
@@ -161,7 +159,7 @@ class SqliteView:
             marks = ",".join("?" * len(ns))
             for row in self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns):
                 self._loaded[row[0] & KEY_MASK] = self._memory(row)
-        return [self._loaded[k] for k in wanted if k in self._loaded]
+        return {k: self._loaded[k] for k in wanted if k in self._loaded}
 
     def _memory(self, row: Sequence[Any]) -> Memory:
         memory = memory_from_row(self.bank, row, ())

@@ -319,7 +319,7 @@ class SqliteStore:
             ORDER BY n DESC LIMIT ?""",
             (number << KEY_BITS, upper, *where.values(), limit),
         )
-        return view.load([k for (k,) in rows])
+        return list(view.load([k for (k,) in rows]).values())
 
     def revisions(self, bank: str, memory_id: str) -> list[Memory]:
         rows = self._execute(
