@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.language.sentences import sentences
-from recollect.retain.causal_cues import ANY_CUE, OPENERS, RULES, Kind, Rule, acceptable
+from recollect.retain.causal_cues import ANY_CUE, OPENERS, RULES, Kind, Rule, acceptable, compiled
 
 __all__ = ["CausalRelation", "find_causal"]
 
@@ -77,7 +77,7 @@ def _in_sentence(text: str, start: int, end: int, before: Span | None) -> Iterat
     for rule in RULES:
         if not any(head in lower for head in rule.heads):
             continue
-        for match in rule.pattern.finditer(text, start, end):
+        for match in compiled(rule.pattern).finditer(text, start, end):
             if any(a < match.end("cue") and match.start("cue") < b for a, b in used):
                 continue
             relation = _relation(text, (start, end), rule, match)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
-__all__ = ["ANY_CUE", "OPENERS", "RULES", "Kind", "Rule", "acceptable"]
+__all__ = ["ANY_CUE", "OPENERS", "RULES", "Kind", "Rule", "acceptable", "compiled"]
 
 Kind = Literal["causes", "enables", "prevents"]
 # "open": the cue opens the sentence, cause, comma, effect.
@@ -19,7 +20,7 @@ class Rule:
     kind: Kind
     order: Order
     weight: float
-    pattern: re.Pattern[str]
+    pattern: str
     # Parts of which a sentence must hold one, in lower case: spares most sentences the pattern.
     heads: tuple[str, ...]
 
@@ -27,7 +28,13 @@ class Rule:
 def _rule(name: str, kind: Kind, order: Order, weight: float, cue: str) -> Rule:
     pattern = cue if "(?P<cue>" in cue else rf"\b(?P<cue>{cue})\b"
     heads = _HEADS[name]
-    return Rule(name, kind, order, weight, re.compile(pattern, re.IGNORECASE), heads)
+    return Rule(name, kind, order, weight, pattern, heads)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled on first use: most texts need few of the rules."""
+    return re.compile(pattern, re.IGNORECASE)
 
 
 _HEADS: dict[str, tuple[str, ...]] = {

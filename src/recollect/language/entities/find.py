@@ -24,7 +24,7 @@ from recollect.language.entities.kinds import looks_like_person
 from recollect.language.entities.lexicon import CALENDAR, FUNCTION_WORDS
 from recollect.language.entities.matcher import NameMatcher, Word
 from recollect.language.entities.technical import technical_spans
-from recollect.language.entities.text import CJK, WORD, bare, without_possessive
+from recollect.language.entities.text import bare, has_cjk, without_possessive, words_in
 from recollect.language.sentences import sentences
 
 __all__ = ["Mention", "find_entities", "words_of"]
@@ -70,7 +70,7 @@ def find_entities(
     for run, kind in capital_runs(text, words):
         taken.add(run[0].start, run[-1].end, kind)
     _lower_case_names(words, taken)
-    if not text.isascii() and CJK.search(text):
+    if has_cjk(text):
         for match in _KATAKANA.finditer(text):
             taken.add(*match.span(), "other")
     return taken.mentions()
@@ -120,7 +120,7 @@ def words_of(text: str) -> list[Word]:
     openers = iter(start for start, _ in sentences(text))
     opener = next(openers, None)
     found: list[Word] = []
-    for match in WORD.finditer(text):
+    for match in words_in(text):
         start = match.start()
         # The opener is the first word after a sentence start, whatever quotes stand between.
         opens = opener is not None and opener <= start

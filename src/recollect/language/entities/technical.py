@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 __all__ = ["technical_spans"]
 
 # Cheap test: with none of these characters no pattern below can match.
 _MAYBE = re.compile(r"[/_`@\d\\]|[a-z][A-Z]|[A-Z]:\\|\.[a-z]")
 
-_PATTERN = re.compile(
-    r"""
+_PATTERN = r"""
     (?P<url>\b(?:https?|ftp|s3|postgres(?:ql)?|redis|file)://[^\s<>"'`)\]]+|\bwww\.[^\s<>"'`)\]]+)
   | (?P<mail>[\w.+-]+@[\w-]+\.[\w.-]+\w)
   | (?P<handle>(?<![\w@])@\w{2,30}\b)
@@ -27,16 +27,19 @@ _PATTERN = re.compile(
       |(?<![\d.$€£])\b\d+\.\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d*)?\b(?!%))
   | (?P<error>\b(?:E|ERR|ORA|CVE|PEP|RFC|ISO|TS|HTTP|SQLSTATE|KB)[-_ ]?\d{2,}(?:-\d+)*\b
       |\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\bE(?:CONN|NOENT|ACCES|PERM|EXIST|INVAL|PIPE|AGAIN|ADDR|TIMEDOUT|HOST|NOTFOUND)[A-Z]*\b)
-    """,
-    re.VERBOSE,
-)
+"""
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(_PATTERN, re.VERBOSE)
 
 
 def technical_spans(text: str) -> Iterator[tuple[int, int]]:
     """Spans of URLs, addresses, paths, identifiers, versions and codes."""
     if not _MAYBE.search(text):
         return
-    for match in _PATTERN.finditer(text):
+    for match in _pattern().finditer(text):
         group = match.lastgroup or ""
         start, end = match.span(group)
         if group in ("url", "path"):

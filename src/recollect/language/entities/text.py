@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from functools import cache
 
-__all__ = ["CJK", "WORD", "bare", "fold", "tokens_of", "without_possessive"]
+__all__ = ["bare", "fold", "has_cjk", "tokens_of", "without_possessive", "words_in"]
 
 _CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9f"
-CJK = re.compile(f"[{_CJK_RANGES}]")
 
-# A word keeps inner dots, hyphens, ampersands and apostrophes ("Node.js", "T-Mobile", "AT&T",
-# "O'Brien"), and a final "+" or "#" ("C++", "C#"). Each CJK character is a word.
-WORD = re.compile(
-    rf"[{_CJK_RANGES}]"
-    r"|(?:[^\W\d_]\.){2,}(?![^\W\d_])"
-    rf"|\.?[^\W_{_CJK_RANGES}]+(?:(?:[.'’&+/-](?=[^\W_]))?[^\W{_CJK_RANGES}]+)*(?:\+\+|\+(?=\s)|#(?!\w))?"
-)
+# "U.S." is a word; others keep inner dots, hyphens, ampersands and apostrophes ("Node.js",
+# "T-Mobile", "AT&T", "O'Brien"), and a final "+" or "#" ("C++", "C#").
+_DOTTED = r"(?:[^\W\d_]\.){2,}(?![^\W\d_])"
+_ENDING = r"(?:\+\+|\+(?=\s)|#(?!\w))?"
+_WORD = re.compile(rf"{_DOTTED}|\.?[^\W_]+(?:(?:[.'’&+/-](?=[^\W_]))?\w+)*{_ENDING}")
 
-_POSSESSIVE = ("'s", "’s", "'S", "’S")
+
+@cache
+def _cjk_word() -> re.Pattern[str]:
+    """As above, but each CJK character is a word. Kept apart: it is slow to compile."""
+    letter, more = rf"[^\W_{_CJK_RANGES}]", rf"[^\W{_CJK_RANGES}]"
+    return re.compile(
+        rf"[{_CJK_RANGES}]|{_DOTTED}|\.?{letter}+(?:(?:[.'’&+/-](?={letter}))?{more}+)*{_ENDING}"
+    )
+
+
+def has_cjk(text: str) -> bool:
+    return not text.isascii() and max(text) >= "\u3040"
+
+
+def words_in(text: str) -> Iterator[re.Match[str]]:
+    return (_cjk_word() if has_cjk(text) else _WORD).finditer(text)
 
 
 def fold(text: str) -> str:
@@ -34,7 +48,7 @@ def tokens_of(name: str) -> tuple[str, ...]:
 
     A possessive is taken off here too, so that "McDonald's" is found in "McDonald's fries".
     """
-    return tuple(bare(match.group()) for match in WORD.finditer(name))
+    return tuple(bare(match.group()) for match in words_in(name))
 
 
 def bare(word: str) -> str:
@@ -46,4 +60,4 @@ def bare(word: str) -> str:
 
 
 def without_possessive(word: str) -> str:
-    return word[:-2] if word.endswith(_POSSESSIVE) else word
+    return word[:-2] if word.endswith(("'s", "’s", "'S", "’S")) else word
