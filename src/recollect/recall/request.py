@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when, to_micros
@@ -24,7 +25,7 @@ class RecallRequest:
     now: datetime
     budget: Budget = "mid"
     max_tokens: int = 4096
-    allowed: Filter = Filter()
+    allowed: Filter = field(default_factory=Filter)
     window: Window | None = None
     include_chunks: bool = False
     max_chunk_tokens: int = 8192
@@ -62,7 +63,8 @@ def recall_request(
     without = frozenset(cast("Iterable[str]", options.pop("without", ()) or ()))
     if without - PARTS:
         raise InvalidInput(
-            f"cannot leave out {', '.join(sorted(without - PARTS))}", hint="parts: " + ", ".join(sorted(PARTS))
+            f"cannot leave out {', '.join(sorted(without - PARTS))}",
+            hint="parts: " + ", ".join(sorted(PARTS)),
         )
     if as_of is not None and query_timestamp is None and moment is not None:
         anchor = moment  # asked as of then, "last week" is the week before then
@@ -80,7 +82,15 @@ def _query(query: str) -> str:
     if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"the query is a {type(query).__name__}", hint="ask with a text")
     if not query.strip():
-        raise InvalidInput("the query is empty", hint='ask something, for example "Where does Alice work?"')
+        raise InvalidInput(
+            "the query is empty", hint='ask something, for example "Where does Alice work?"'
+        )
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            "the query holds half a character", hint="decode it as UTF-8 first"
+        ) from error
     tokens = count_tokens(query)
     if tokens > MAX_QUERY_TOKENS:
         raise InvalidInput(
@@ -95,15 +105,26 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     _one_of("budget", given.get("budget", "mid"), get_args(Budget))
     _one_of("verbosity", given.get("verbosity", "full"), get_args(Verbosity))
     for name in ("max_tokens", "max_chunk_tokens"):
-        if name in given and (not isinstance(given[name], int) or isinstance(given[name], bool) or given[name] < 1):
-            raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is a whole number from 1 up")
-    if "min_score" in given and not (isinstance(given["min_score"], int | float) and 0 <= given["min_score"] <= 1):
-        raise InvalidInput(f"min_score is {given['min_score']!r}", hint="scores run from 0 to about 1")
+        if name in given and (
+            not isinstance(given[name], int) or isinstance(given[name], bool) or given[name] < 1
+        ):
+            raise InvalidInput(
+                f"{name} is {given[name]!r}", hint=f"{name} is a whole number from 1 up"
+            )
+    if "min_score" in given and not (
+        isinstance(given["min_score"], int | float) and 0 <= given["min_score"] <= 1
+    ):
+        raise InvalidInput(
+            f"min_score is {given['min_score']!r}", hint="scores run from 0 to about 1"
+        )
     if given.get("expand_hops", 0) not in (0, 1):
         raise InvalidInput(f"expand_hops is {given['expand_hops']!r}", hint="use 0 or 1")
     deadline = given.get("deadline_ms")
-    if deadline is not None and not (isinstance(deadline, int | float) and deadline > 0):
+    if deadline is not None and not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
         raise InvalidInput(f"deadline_ms is {deadline!r}", hint="give milliseconds, more than 0")
+    for name in ("include_chunks", "trace"):
+        if not isinstance(given.get(name, False), bool):
+            raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is True or False")
     return given
 
 
@@ -112,10 +133,17 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
         raise InvalidInput(f"{name} is {value!r}", hint=f"{name} is one of " + ", ".join(allowed))
 
 
+def _list(name: str, value: Any) -> list[Any]:
+    """A text is a sequence, too, and so is a mapping: neither is what was meant."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} is {value!r}, not a list", hint=f"give {name} as a list")
+    return list(cast("Iterable[Any]", value))
+
+
 def _types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
     if types is None:
         return None
-    names = [types] if isinstance(types, str) else list(types)
+    names = [types] if isinstance(types, str) else _list("types", types)
     out: set[MemoryType] = set()
     for name in names:
         try:
@@ -135,29 +163,36 @@ def _tag_filter(
 ) -> TagExpression | None:
     _one_of("tags_match", match, get_args(TagsMatch))
     parts: list[TagExpression] = []
-    if isinstance(tags, str):
-        raise InvalidInput("tags is a text, not a list", hint=f"use tags=[{tags!r}]")
     if tags or match == "exact":
-        parts.append(TagLeaf(tuple(dict.fromkeys(tags or ())), match))
-    parts.extend(_group(group) for group in groups or ())
+        parts.append(_leaf(tags or (), match))
+    parts.extend(_group(group) for group in _list("tag_groups", groups or ()))
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else TagNode("and", tuple(parts))
 
 
+def _leaf(tags: Any, match: TagsMatch) -> TagLeaf:
+    names = _list("tags", tags)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"tags {names!r} holds something other than text", hint="give strings")
+    return TagLeaf(tuple(dict.fromkeys(names)), match)
+
+
 def _group(group: TagGroup) -> TagExpression:
     if not isinstance(group, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"tag group {group!r}", hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}')
+        raise InvalidInput(
+            f"tag group {group!r}", hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}'
+        )
     if "tags" in group:
         match = group.get("match", "any_strict")
         _one_of("match", match, get_args(TagsMatch))
-        return TagLeaf(tuple(dict.fromkeys(cast("Sequence[str]", group["tags"]))), match)
+        return _leaf(group["tags"], match)
     for operator in ("and", "or"):
         if operator in group:
-            parts = cast("Sequence[TagGroup]", group[operator])
+            parts: list[TagGroup] = _list(operator, group[operator])
             if not parts:
                 raise InvalidInput(f"empty {operator!r} in tag_groups", hint="leave it out")
-            return TagNode(cast("Literal['and', 'or']", operator), tuple(_group(p) for p in parts))
+            return TagNode(operator, tuple(_group(p) for p in parts))
     if "not" in group:
         return TagNode("not", (_group(cast("TagGroup", group["not"])),))
     raise InvalidInput(
@@ -176,11 +211,16 @@ def _window(given: Any) -> Window | None:
     if isinstance(given, Mapping):
         ends = cast("Mapping[str, Any]", given)
         start, end = ends.get("start"), ends.get("end")
-    elif isinstance(given, Sequence) and not isinstance(given, str) and len(cast("Sequence[Any]", given)) == 2:
+    elif (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and len(cast("Sequence[Any]", given)) == 2
+    ):
         start, end = cast("Sequence[Any]", given)
     else:
         raise InvalidInput(
-            f"temporal_window {given!r}", hint='use ("2026-03-01", "2026-05-31"), either end may be None'
+            f"temporal_window {given!r}",
+            hint='use ("2026-03-01", "2026-05-31"), either end may be None',
         )
     first = parse_when(start, "temporal_window start")
     last = parse_when(end, "temporal_window end")
