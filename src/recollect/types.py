@@ -105,7 +105,6 @@ class Memory:
     source_ids: tuple[str, ...] = ()
     state: State = State.ACTIVE
     superseded_by: str | None = None
-    previous: str | None = None  # the turn before this one, read with it when it is embedded
     tokens: int = 0
 
 

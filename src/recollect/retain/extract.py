@@ -11,13 +11,12 @@ import orjson
 
 from recollect.ids import new_id
 from recollect.language.dates import parse_when
-from recollect.language.tokens import count_tokens, truncate
+from recollect.language.tokens import count_tokens
 from recollect.models.base import Extractor
 from recollect.retain.chunk import chunk, statements
 from recollect.retain.items import Fact, Item
 
 CHUNK_TOKENS = 400
-PREVIOUS_TOKENS = 48  # how much of the turn before is read with a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterat
     for document_id, members in grouped.items():
         if not document_id:
             loose = tuple(f for item in members for f in item.facts)
-            yield Source(None, _with_previous(loose), (), members[0].shared, False, b"")
+            yield Source(None, _in_turn(loose), (), members[0].shared, False, b"")
         else:
             yield _document(document_id, members, extractor)
 
@@ -56,7 +55,7 @@ def _document(document_id: str, members: Sequence[Item], extractor: Extractor | 
             found = _group(item.facts, len(chunks))
         facts.extend(found[0])
         chunks.extend(found[1])
-    whole = _with_previous(tuple(facts))
+    whole = _in_turn(tuple(facts))
     append = any(item.append for item in members)
     return Source(document_id, whole, tuple(chunks), members[0].shared, append, _hash(members))
 
@@ -122,17 +121,12 @@ def _group(facts: Iterable[Fact], at: int) -> tuple[list[Fact], list[str]]:
     return out, ["\n".join(lines) for lines in chunks]
 
 
-def _with_previous(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """A turn is understood with the one before it ("Yes, last Tuesday." answers something)."""
-    out: list[Fact] = []
-    before: Fact | None = None
-    for fact in facts:
-        if fact.speaker and before is not None and before.speaker:
-            said = f"{before.speaker}: {before.text}"
-            fact = replace(fact, previous=truncate(said, PREVIOUS_TOKENS) or None)
-        out.append(fact)
-        before = fact
-    return tuple(out)
+def _in_turn(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Mark each turn that answers another ("Yes, last Tuesday."): recall reads the two together."""
+    return tuple(
+        replace(fact, follows=bool(i and fact.speaker and facts[i - 1].speaker))
+        for i, fact in enumerate(facts)
+    )
 
 
 def _joined(context: str | None, heading: str) -> str | None:

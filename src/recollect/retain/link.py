@@ -52,7 +52,7 @@ def mentioned_in(
     found = view.keyword([term_hash(t) for t in terms], Filter(), CAUSAL_LOOKUPS)
     held = {
         k: frozenset(query_terms(m.text))
-        for k, m in zip(found.keys.tolist(), view.load(found.keys), strict=False)
+        for k, m in view.load(found.keys.tolist()).items()
     }
     cover = {
         key: len(words.intersection(terms)) / len(terms)

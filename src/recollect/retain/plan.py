@@ -219,6 +219,7 @@ class Planner:
                 known_from,
                 None,
                 sources,
+                state.keys[number - 1] if prepared.fact.follows else 0,
             )
         )
         state.new_at.append(number)
@@ -265,7 +266,6 @@ class Planner:
             else None,
             proof_count=fact.proof_count or max(1, len(fact.source_ids)),
             source_ids=fact.source_ids,
-            previous=fact.previous,
             tokens=count_tokens(fact.text),
         )
 

@@ -115,6 +115,7 @@ class Columns:
     valid_until: NDArray[np.int64]
     lifetime_days: Floats  # the kind's window; NaN when it never ages
     proof: NDArray[np.int32]
+    before: NDArray[np.int64]  # key of the turn before, 0 for none
     tokens: NDArray[np.int32]
 
 
@@ -172,6 +173,7 @@ class NewMemory:
     known_from: int
     known_until: int | None = None
     sources: tuple[int, ...] = ()
+    before: int = 0  # key of the turn this one follows in a conversation
     replaces: int | None = None  # an earlier version, whose evidence and given links it inherits
 
 

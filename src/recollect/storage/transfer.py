@@ -131,7 +131,7 @@ def _memory_out(new: NewMemory) -> dict[str, Any]:
         if f.name in ("bank", "entities") or value is None or value == () or value == {} or value is False:
             continue
         out[f.name] = value.isoformat() if isinstance(value, datetime) else value
-    out |= {n: getattr(new, n) for n in ("key", "statement", "slot", "known_from", "known_until")}
+    out |= {n: getattr(new, n) for n in ("key", "statement", "slot", "known_from", "known_until", "before")}
     out["entity_ids"], out["source_keys"] = list(new.entity_ids), list(new.sources)
     if new.vector is not None:
         out["vector"] = b64encode(new.vector.astype("<f2").tobytes()).decode()
@@ -159,4 +159,5 @@ def _memory_in(given: Mapping[str, Any], bank: str) -> NewMemory:
         given["known_from"],
         given["known_until"],
         tuple(given["source_keys"]),
+        given["before"],
     )

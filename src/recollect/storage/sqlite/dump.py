@@ -103,4 +103,5 @@ def _new_memory(bank: str, number: int, memory: Sequence[Any], rest: Sequence[An
         known_from,
         known_until,
         tuple(sources),
+        int(record["before"]),
     )

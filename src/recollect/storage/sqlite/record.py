@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ RECORD = np.dtype(
         ("valid_until", "<i8"),
         ("statement", "<i8"),
         ("slot", "<i8"),
+        ("before", "<i8"),
         ("lifetime_days", "<f4"),
         ("proof", "<i4"),
         ("tokens", "<i4"),
@@ -51,7 +53,17 @@ RECORD = np.dtype(
 POSTING = np.dtype([("term", "<i8"), ("length", "<u2"), ("tf", "u1"), ("field", "u1")])
 
 
-def record(memory: Memory, statement: int, slot: int, known_from: int, known_until: int | None) -> bytes:
+class Unseen(NamedTuple):
+    """What search knows of a memory that the memory itself does not show."""
+
+    statement: int
+    slot: int
+    before: int
+    known_from: int
+    known_until: int | None
+
+
+def record(memory: Memory, unseen: Unseen) -> bytes:
     """The columns of one memory, packed. `happened` is when it occurred, else when it was said."""
     start, end = memory.occurred_start, memory.occurred_end
     if start is None and end is None:
@@ -61,12 +73,13 @@ def record(memory: Memory, statement: int, slot: int, known_from: int, known_unt
     row[0] = (
         _micros(start if start is not None else end),
         _micros(end if end is not None else start),
-        known_from,
-        NO_TIME if known_until is None else known_until,
+        unseen.known_from,
+        NO_TIME if unseen.known_until is None else unseen.known_until,
         _micros(max(fresh) if fresh else None),
         _micros(memory.valid_until),
-        statement,
-        slot,
+        unseen.statement,
+        unseen.slot,
+        unseen.before,
         LIFETIME_DAYS.get(memory.kind or "", np.nan),
         memory.proof_count,
         memory.tokens,
@@ -113,7 +126,8 @@ def vector_blob(vector: NDArray[np.float32] | None) -> bytes | None:
 
 
 def features_row(bank: int, n: int, seq: int, new: NewMemory) -> tuple[object, ...]:
-    packed = record(new.memory, new.statement, new.slot, new.known_from, new.known_until)
+    unseen = Unseen(new.statement, new.slot, new.before, new.known_from, new.known_until)
+    packed = record(new.memory, unseen)
     return (
         n,
         bank,

@@ -14,7 +14,7 @@ from recollect.language.dates import from_micros, to_micros
 from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, extra_of, memory_from_row
-from recollect.storage.sqlite.record import RECORD, features_row, record
+from recollect.storage.sqlite.record import RECORD, Unseen, features_row, record
 from recollect.types import Memory, State
 
 
@@ -185,7 +185,8 @@ class Writer:
             ),
         )
         held = np.frombuffer(old, RECORD)[0]
-        packed = record(memory, int(held["statement"]), int(held["slot"]), from_, closed)
+        unseen = (int(held[name]) for name in ("statement", "slot", "before"))
+        packed = record(memory, Unseen(*unseen, from_, closed))
         self._db.execute("UPDATE features SET seq=?, record=? WHERE n=?", (self._seq, packed, n))
 
     # --- deletion --------------------------------------------------------------------------
