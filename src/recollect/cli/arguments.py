@@ -1,0 +1,111 @@
+"""Arguments that several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def bank_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """For the shell's completion. Whatever is wrong with the store, completion stays quiet:
+    the command itself will tell."""
+    from recollect.cli.session import Session
+    from recollect.errors import RecollectError
+
+    above = ctx.parent.params if ctx.parent is not None else {}
+    given = {**above, **{k: v for k, v in ctx.params.items() if v is not None}}
+    session = Session(given.get("db"), given.get("config"))
+    try:
+        with session.open_existing() as memory:
+            return [b.id for b in memory.banks() if b.id.startswith(incomplete)]
+    except RecollectError:
+        return []
+
+
+def _words(*words: str):
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+BUDGETS = _words("low", "mid", "high")
+VERBOSITIES = _words("lean", "full")
+TYPES = _words("world", "experience", "observation", "opinion")
+TAG_MODES = _words("any", "all", "any_strict", "all_strict", "exact")
+STATES = _words("active", "superseded", "invalidated", "revised")
+
+Bank = Annotated[
+    str,
+    typer.Argument(
+        metavar="BANK", help="The bank: one isolated memory.", autocompletion=bank_names
+    ),
+]
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to ask; - reads it from stdin.")]
+MemoryId = Annotated[
+    str, typer.Argument(metavar="ID", help="A memory's id, from retain, recall or memories.")
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many.")]
+After = Annotated[
+    str | None, typer.Option("--after", metavar="ID", help="Page on: the last id already seen.")
+]
+
+
+def listed(given: list[str] | None) -> list[str] | None:
+    """Repeated options and comma-separated ones alike; None when none was given."""
+    if not given:
+        return None
+    return [part.strip() for text in given for part in text.split(",") if part.strip()]
+
+
+def pairs(given: list[str] | None) -> dict[str, str] | None:
+    """k=v options as a dict."""
+    from recollect.errors import InvalidInput
+
+    out: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InvalidInput(
+                f"--metadata {text!r} is not k=v", hint="for example --metadata source=slack"
+            )
+        out[name.strip()] = value
+    return out or None
+
+
+def query_text(query: str) -> str:
+    return stdin_text() if query == "-" else query
+
+
+def stdin_text() -> str:
+    return decoded(stdin_bytes(), "standard input")
+
+
+def stdin_bytes() -> bytes:
+    import sys
+
+    return sys.stdin.buffer.read()
+
+
+def decoded(raw: bytes, where: str) -> str:
+    from recollect.errors import InvalidInput
+
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{where} is not UTF-8 text", hint="convert it first, for example with iconv"
+        ) from error
+
+
+def looks_like_a_file(text: str) -> bool:
+    """An argument that names a file retain can read, rather than words to remember."""
+    from recollect.retain.files import LINES_SUFFIXES, TEXT_SUFFIXES
+
+    if "\n" in text or len(text) > 1024:
+        return False
+    return Path(text).suffix.lower() in (TEXT_SUFFIXES | LINES_SUFFIXES) - {""} and (
+        Path(text).exists() or " " not in text.strip()
+    )

@@ -1,0 +1,204 @@
+"""`recollect doctor`: is everything here as it should be, and if not, what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from recollect.cli.session import Session
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    ok: bool
+    says: str
+    hint: str | None = None
+
+
+def doctor(session: Session) -> None:
+    """Check the store, the models and the installation.
+
+    Exit code 1 when something is wrong; each finding says what to do.
+    """
+    from recollect.cli.output import emit
+
+    findings = [*_versions(), *_models(session.settings()), *_store(session)]
+    if session.json:
+        emit({"ok": all(f.ok for f in findings), "findings": [asdict(f) for f in findings]})
+    else:
+        _draw(findings)
+    if not all(f.ok for f in findings):
+        raise typer.Exit(1)
+
+
+def _draw(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from recollect.cli.output import console, flat
+
+    out = console()
+    width = max(len(f.check) for f in findings)
+    for f in findings:
+        line = Text("✓ " if f.ok else "✗ ", style="green" if f.ok else "bold red")
+        line.append(f.check.ljust(width + 2), style="bold").append(flat(f.says), style="not bold")
+        out.print(line)
+        if f.hint:
+            out.print(Text(f"  hint: {flat(f.hint)}", style="yellow"))
+
+
+# --- the installation ------------------------------------------------------------------------
+
+
+def _versions() -> Iterator[Finding]:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    yield Finding("recollect", True, version("recollect"))
+    yield Finding(
+        "python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    )
+    for package in ("onnxruntime", "numpy", "tokenizers", "simsimd"):
+        try:
+            yield Finding(package, True, version(package))
+        except PackageNotFoundError:
+            yield Finding(package, False, "is not installed", f"pip install {package}")
+    enough = sqlite3.sqlite_version_info >= (3, 37)
+    yield Finding(
+        "sqlite",
+        enough,
+        sqlite3.sqlite_version,
+        None if enough else "recollect needs SQLite 3.37 or newer; use a newer Python build",
+    )
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    from recollect.errors import RecollectError
+    from recollect.models.folder import read_folder
+    from recollect.models.registry import WEIGHTS, load_embedder, shipped_models
+
+    shipped = shipped_models()
+    if not shipped:
+        yield Finding(
+            "models",
+            False,
+            "no model is in the package",
+            "reinstall recollect; the models are part of it",
+        )
+    for name in shipped:
+        yield _tried(
+            f"model {name}",
+            lambda name=name: f"hashes match: {read_folder(WEIGHTS / name).graph.name}",
+        )
+
+    def embeds() -> str:
+        embedder = load_embedder(settings.embedder)
+        (vector,) = embedder.encode_queries(["Where does Alice work?"]).vectors
+        return f"{embedder.name} embeds, {len(vector)} dimensions"
+
+    try:
+        yield Finding("embedder", True, embeds())
+    except RecollectError as error:
+        yield Finding("embedder", False, error.message, error.hint)
+
+
+# --- the file --------------------------------------------------------------------------------
+
+
+def _store(session: Session) -> Iterator[Finding]:
+    from recollect.cli.session import store_path
+
+    path = store_path(session.settings())
+    if path is None:
+        yield Finding("store", True, f"{session.settings().db}: no file to check")
+        return
+    if not path.exists():
+        yield Finding("store", True, f"{path} is not there yet; the first retain makes it")
+        return
+    wal = path.with_name(path.name + "-wal")
+    size = path.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+    yield Finding("store", True, f"{path}, {size / 1e6:,.1f} MB")
+    file = list(_file(path))
+    yield from file
+    if all(f.ok for f in file):
+        yield from _banks(session)
+
+
+def _file(path: Path) -> Iterator[Finding]:
+    """Read only and without our own code first: a damaged file must still be reported on."""
+    from recollect.storage.sqlite.connection import translated
+
+    def readable() -> str:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            with translated(path):
+                return _problems(connection)
+        finally:
+            connection.close()
+
+    found = _tried("integrity", readable)
+    if found.ok and found.says:
+        found = Finding(
+            "integrity", False, found.says, "restore a copy, or try `sqlite3 FILE .recover`"
+        )
+    yield found if not found.ok else Finding("integrity", True, "every page and index is sound")
+    if found.ok:
+        yield _tried("schema", lambda: _schema(path))
+
+
+def _problems(connection: sqlite3.Connection) -> str:
+    found = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
+    return "" if found == ["ok"] else "; ".join(found)
+
+
+def _schema(path: Path) -> str:
+    from recollect.storage.sqlite.connection import migrations, prepare
+
+    prepare(path, 5000)  # refuses what is not ours or newer than we are
+    return f"version {migrations()[-1][0]}, the newest this recollect knows"
+
+
+def _banks(session: Session) -> Iterator[Finding]:
+    from recollect.errors import RecollectError
+
+    try:
+        with session.open_existing() as memory:
+            mine = memory.embedder.name
+            for bank in memory.banks():
+                fits = bank.embedder == mine
+                says = f"{bank.memories:,} memories, {bank.documents:,} documents, embedded with {bank.embedder}"
+                hint = (
+                    None
+                    if fits
+                    else f"this process uses {mine}: open it with RECOLLECT_EMBEDDER={bank.embedder}"
+                )
+                yield Finding(f"bank {bank.id}", fits, says, hint)
+                if fits:
+                    yield _tried(f"bank {bank.id}", lambda b=bank.id: _searched(memory, b))
+    except RecollectError as error:
+        yield Finding("banks", False, error.message, error.hint)
+
+
+def _searched(memory: object, bank: str) -> str:
+    from recollect.memory import Recollect
+
+    assert isinstance(memory, Recollect)
+    result = memory.recall(bank, "check", budget="low", max_tokens=1)
+    return f"answers in {result.timings['total']:.0f} ms"
+
+
+def _tried(check: str, what: Callable[[], str]) -> Finding:
+    from recollect.errors import RecollectError
+
+    try:
+        return Finding(check, True, what())
+    except RecollectError as error:
+        return Finding(check, False, error.message, error.hint)

@@ -1,0 +1,255 @@
+"""Commands that look around: banks, memories, documents, entities, stats, export, config."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from recollect.cli.arguments import STATES, TYPES, After, Bank, Limit
+from recollect.cli.session import Session
+
+if TYPE_CHECKING:
+    from recollect.types import Document, Memory
+
+
+def banks(session: Session) -> None:
+    """The banks of the store."""
+    from recollect.cli.output import emit, minute, talk
+    from recollect.cli.tables import show_table
+
+    with session.open_existing() as memory:
+        found = memory.banks()
+    if session.json:
+        names = (
+            "id",
+            "memories",
+            "documents",
+            "embedder",
+            "dimensions",
+            "created_at",
+            "updated_at",
+            "config",
+        )
+        emit([{name: getattr(b, name) for name in names} for b in found])
+        return
+    if not found:
+        talk('no banks yet; begin with: recollect retain BANK "what to remember"')
+        return
+    lines = [(b.id, b.memories, b.documents, minute(b.updated_at), b.embedder) for b in found]
+    show_table(("bank", "memories", "documents", "changed", "embedder"), lines)
+
+
+def memories(
+    session: Session,
+    bank: Bank,
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Only this type.", autocompletion=TYPES)
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATE", help="active, superseded or invalidated.", autocompletion=STATES
+        ),
+    ] = None,
+    document_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only of this document.")
+    ] = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> None:
+    """The memories of a bank, newest first."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_table
+    from recollect.errors import InvalidInput
+    from recollect.recall.result import memory_dict
+    from recollect.types import MemoryType, State
+
+    type = "experience" if type == "agent" else type
+    for name, value, known in (("type", type, MemoryType), ("state", state, State)):
+        if value is not None and value not in tuple(known):
+            raise InvalidInput(f"unknown {name} {value!r}", hint="one of " + ", ".join(known))
+    _check_limit(limit)
+    with session.open_existing() as memory:
+        memory.bank(bank)
+        found = memory.memories(
+            bank, type=type, state=state, document_id=document_id, limit=limit, after=after
+        )
+    if session.json:
+        emit([memory_dict(m) for m in found])
+        return
+    show_table(("id", "type", "state", "date", "text"), [_memory_line(m) for m in found])
+    _more(len(found), limit, found[-1].id if found else None)
+
+
+def _memory_line(memory: Memory) -> tuple[str, ...]:
+    from recollect.cli.output import day
+
+    date = day(memory.occurred_start or memory.mentioned_at)
+    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+    return memory.id, memory.type.value, memory.state.value, date, said
+
+
+def documents(
+    session: Session,
+    bank: Bank,
+    document_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Show this one, with its text.")
+    ] = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> None:
+    """The documents of a bank, or one with its text."""
+    from recollect.cli.output import emit, minute, printable
+    from recollect.cli.tables import show_table
+
+    _check_limit(limit)
+    with session.open_existing() as memory:
+        memory.bank(bank)
+        if document_id is not None:
+            one = memory.document(bank, document_id)
+            if session.json:
+                emit(_document(one))
+            else:
+                typer.echo(printable(one.text or ""))
+            return
+        found = memory.documents(bank, limit=limit, after=after)
+    if session.json:
+        emit([_document(d) for d in found])
+        return
+    lines = [
+        (d.id, d.memories, d.chunks, minute(d.updated_at), ",".join(d.tags), d.context or "")
+        for d in found
+    ]
+    show_table(("id", "memories", "chunks", "changed", "tags", "context"), lines)
+    _more(len(found), limit, found[-1].id if found else None)
+
+
+def _document(document: Document) -> dict[str, Any]:
+    names = (f.name for f in fields(document))
+    return {name: value for name in names if (value := getattr(document, name)) is not None}
+
+
+def entities(session: Session, bank: Bank, limit: Limit = 100) -> None:
+    """The people, places and things a bank knows, most mentioned first."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_table
+
+    _check_limit(limit)
+    with session.open_existing() as memory:
+        memory.bank(bank)
+        found = memory.entities(bank, limit=limit)
+    if session.json:
+        names = ("id", "name", "kind", "aliases", "mentions")
+        emit([{name: getattr(e, name) for name in names} for e in found])
+        return
+    show_table(
+        ("name", "kind", "mentions", "also"),
+        [(e.name, e.kind, e.mentions, ", ".join(e.aliases)) for e in found],
+    )
+
+
+def stats(session: Session, bank: Bank) -> None:
+    """What a bank holds, in numbers."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_fields
+
+    with session.open_existing() as memory:
+        memory.bank(bank)
+        found = memory.stats(bank)
+    out = {f.name: getattr(found, f.name) for f in fields(found)}
+    if session.json:
+        emit({"bank": bank, **out})
+    else:
+        show_fields({"bank": bank, **out})
+
+
+def export(
+    session: Session,
+    bank: Bank,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it; - is stdout.")
+    ] = "-",
+) -> None:
+    """The whole bank as JSON Lines, lossless; import makes it again."""
+    from recollect.cli.output import emit, emit_lines, talk
+
+    with session.open_existing() as memory:
+        memory.bank(bank)
+        if output == "-":
+            emit_lines(memory.export(bank))
+            return
+        count = _write_lines(Path(output), memory.export(bank))
+    if session.json:
+        emit({"bank": bank, "file": output, "lines": count})
+    else:
+        talk(f"wrote {count} lines to {output}")
+
+
+def _write_lines(path: Path, lines: Any) -> int:
+    """Beside the file first, then in its place: an export that fails leaves the old one."""
+    import orjson
+
+    from recollect.errors import InvalidInput
+
+    partial = path.with_name(path.name + ".partial")
+    count = 0
+    try:
+        with partial.open("wb") as file:
+            for line in lines:
+                file.write(orjson.dumps(line) + b"\n")
+                count += 1
+        partial.replace(path)
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be written: {error.strerror}", hint="choose another --output"
+        ) from error
+    return count
+
+
+def config(session: Session) -> None:
+    """The settings in force, and where each came from."""
+    from recollect.cli.output import emit
+    from recollect.cli.session import store_path
+    from recollect.cli.tables import show_table
+
+    settings = session.settings()
+    out = {
+        f.name: {
+            "value": getattr(settings, f.name),
+            "origin": settings.origin.get(f.name, "default"),
+        }
+        for f in fields(settings)
+        if f.name != "origin"
+    }
+    if settings.db is None:
+        out["db"]["value"] = str(store_path(settings))
+    if session.json:
+        emit(out)
+        return
+    show_table(
+        ("setting", "value", "from"),
+        [(name, _shown(e["value"]), e["origin"]) for name, e in out.items()],
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(cast("tuple[str, ...]", value))
+    return "–" if value is None else str(value)
+
+
+def _check_limit(limit: int) -> None:
+    from recollect.errors import InvalidInput
+
+    if limit < 1:
+        raise InvalidInput(f"--limit is {limit}", hint="--limit is a whole number from 1 up")
+
+
+def _more(count: int, limit: int, last: str | None) -> None:
+    from recollect.cli.output import talk
+
+    if count == limit and last is not None:
+        talk(f"there may be more: --after {last}")

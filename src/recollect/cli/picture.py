@@ -1,0 +1,224 @@
+"""Recall drawn in a terminal: ranks per arm, explanation trees, the waterfall of stages."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from recollect.cli.output import console, day, flat, rows, talk, terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from recollect.recall.explain import Why
+    from recollect.recall.result import RecallResult
+    from recollect.types import Explanation, Hit, Memory, StageTrace, Window
+
+ARMS = ("semantic", "keyword", "graph", "temporal")
+BAR = 10
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_STEPS = ((1, "█", "bold green"), (3, "▆", "green"), (10, "▄", "green"), (30, "▂", "yellow"))
+_BANDS = {"strong": "bold green", "maybe": "yellow", "noise": "dim"}
+_OPERATIONS = {"product": " = product of", "sum": " = sum of", "sigmoid": " = sigmoid of", "max": " = largest of",
+               "min": " = smallest of", "leaf": ""}  # fmt: skip
+
+
+# --- recall ----------------------------------------------------------------------------------
+
+
+def draw_recall(result: RecallResult, first: int, *, explain: bool) -> None:
+    """Drawn for eyes; tab-separated (rank, score, band, date, id, text) for a pipe."""
+    shown = result.results[:first] if first else result.results
+    _headline(result, len(shown))
+    sys.stderr.flush()
+    if not terminal() and not explain:
+        rows(_line(number, hit) for number, hit in enumerate(shown, 1))
+    elif shown:
+        _pictures(console(), shown, explain=explain)
+    _sources(result)
+    _footer(result, len(shown))
+    if result.trace is not None:
+        waterfall(console(stderr=True), result.trace.stages)
+
+
+def _headline(result: RecallResult, shown: int) -> None:
+    if result.window is not None:
+        talk(f"time asked for: {window_text(result.window)}")
+    if result.nothing_known:
+        talk("nothing is known about this" + ("; the nearest there is:" if shown else ""))
+
+
+def _footer(result: RecallResult, shown: int) -> None:
+    for part in result.degraded:
+        talk(f"degraded: {part.part}: {part.reason}")
+    more = " (all: -k 0)" if shown < len(result.results) else ""
+    took = result.timings.get("total", 0.0)
+    talk(f"{shown} of {len(result.results)} shown{more} · {result.tokens} tokens · {took:.0f} ms")
+
+
+def _line(number: int, hit: Hit) -> tuple[object, ...]:
+    date = day(hit.occurred_start or hit.mentioned_at)
+    return number, f"{hit.score:.3f}", hit.band.value, date, hit.id, said(hit.memory)
+
+
+def said(memory: Memory) -> str:
+    return flat(f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text)
+
+
+def _pictures(out: Console, hits: tuple[Hit, ...], *, explain: bool) -> None:
+    from rich.text import Text
+
+    wide = out.width >= 100
+    names = ARMS if wide else tuple(name[:3] for name in ARMS)
+    head = " " * 5 + "score".ljust(BAR + 7) + "  ".join(names)
+    out.print(Text(head, style="dim"))
+    for number, hit in enumerate(hits, 1):
+        _picture(out, number, hit, names)
+        if explain and hit.explanation is not None:
+            from rich.padding import Padding
+
+            out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 5)))
+
+
+def _picture(out: Console, number: int, hit: Hit, names: tuple[str, ...]) -> None:
+    """One line of numbers, then the memory itself, then what one needs to go on with it."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    band = _BANDS[hit.band.value]
+    ranks = {arm.value: score.rank for arm, score in hit.arms.items()}
+    line = Text(f"{number:>3}  ")
+    line.append(bar(hit.score), style=band)
+    line.append(f" {hit.score:5.3f} ", style=band)
+    for at, arm in enumerate(ARMS):
+        line.append_text(rank_cell(ranks.get(arm), max(len(names[at]), 3)))
+        line.append("  ")
+    line.append(hit.band.value, style=band)
+    line.append("  linked to a hit" if hit.hop else "", style="dim")
+    out.print(line)
+    text = Text(day(hit.occurred_start or hit.mentioned_at).ljust(12), style="dim")
+    text.append(said(hit.memory), style="" if hit.band.value != "noise" else "dim")
+    out.print(Padding(text, (0, 0, 0, 5)))
+    out.print(Padding(Text(_about(hit), style="dim"), (0, 0, 0, 5 + 12)))
+
+
+def _about(hit: Hit) -> str:
+    replaced = "since replaced" if hit.memory.superseded_by else ""
+    sure = f"confidence {hit.memory.confidence:.2f}" if hit.memory.confidence is not None else ""
+    parts = (hit.id, hit.type.value, replaced, sure, flat(" ".join(f"#{t}" for t in hit.tags)))
+    return " · ".join(p for p in parts if p)
+
+
+def bar(score: float) -> str:
+    """Eighths of a block, so that close scores look close and not equal."""
+    eighths = round(min(max(score, 0.0), 1.0) * BAR * 8)
+    full, part = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(BAR)
+
+
+def rank_cell(rank: int | None, width: int) -> Text:
+    """The higher the block, the better the rank; a dot where the arm did not find it."""
+    from rich.text import Text
+
+    if rank is None:
+        return Text("·".rjust(width), style="dim")
+    block, style = next(((b, s) for limit, b, s in _STEPS if rank <= limit), ("▁", "dim"))
+    return Text(f"{block}{rank}".rjust(width), style=style)
+
+
+def _sources(result: RecallResult) -> None:
+    from recollect.cli.output import printable
+
+    for chunk in result.chunks:
+        mark = " (cut)" if chunk.truncated else ""
+        sys.stdout.write(f"--- {printable(chunk.id)}{mark}\n{printable(chunk.text)}\n")
+
+
+def window_text(window: Window) -> str:
+    from recollect.cli.when import through
+
+    start = day(window.start) or "…"
+    end = through(window.end) or "…"
+    words = f" ({window.text!r})" if window.text else ""
+    return f"{start} through {end}{words}"
+
+
+# --- explain, why ----------------------------------------------------------------------------
+
+
+def explanation_tree(explanation: Explanation) -> Tree:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    def label(node: Explanation) -> Text:
+        text = Text(f"{node.value:.4f}", style="bold")
+        return text.append(
+            f"  {flat(node.description)}{_OPERATIONS[node.operation]}", style="not bold"
+        )
+
+    def grow(tree: Tree, node: Explanation) -> Tree:
+        for detail in node.details:
+            grow(tree.add(label(detail)), detail)
+        return tree
+
+    return grow(Tree(label(explanation), guide_style="dim"), explanation)
+
+
+def draw_why(answer: Why, memory: Memory) -> None:
+    from rich.text import Text
+
+    out = console()
+    out.print(Text(said(memory), style="bold"))
+    if answer.returned:
+        out.print(Text(f"returned as number {answer.rank}", style="green"))
+    else:
+        out.print(Text(f"not returned: it left at {answer.left_at}", style="yellow"))
+    width = max(len(s.stage) for s in answer.stages)
+    for stage in answer.stages:
+        line = Text("  ✓ " if stage.passed else "  ✗ ", style="green" if stage.passed else "yellow")
+        line.append(stage.stage.ljust(width + 2), style="bold not dim")
+        line.append(flat(stage.says), style="default")
+        if stage.needed:
+            line.append(f"  (needed: {flat(stage.needed)})", style="dim")
+        out.print(line)
+    if answer.explanation is not None:
+        out.print(explanation_tree(answer.explanation))
+
+
+# --- trace -----------------------------------------------------------------------------------
+
+
+def waterfall(out: Console, stages: tuple[StageTrace, ...], width: int = 40) -> None:
+    """Each stage from its start to its stop: side by side in time is one above the other."""
+    from rich.table import Table
+    from rich.text import Text
+
+    end = max((s.stop_ms for s in stages), default=0.0) or 1.0
+    table = Table(box=None, pad_edge=False, header_style="dim", show_edge=False)
+    for name, justify in (
+        ("stage", "left"),
+        ("", "left"),
+        ("ms", "right"),
+        ("cpu", "right"),
+        ("thread", "left"),
+        ("", "left"),
+    ):
+        table.add_column(name, justify=justify, no_wrap=True)  # pyright: ignore[reportArgumentType]
+    threads = {name: at for at, name in enumerate(dict.fromkeys(s.thread for s in stages))}
+    colours = ("cyan", "magenta", "green", "yellow", "blue", "red")
+    for stage in stages:
+        begin = min(int(stage.start_ms / end * width), width - 1)
+        length = max(round(stage.took_ms / end * width), 1)
+        drawn = (" " * begin + "█" * min(length, width - begin)).ljust(width)
+        detail = " ".join(f"{k}={v}" for k, v in stage.detail.items())
+        table.add_row(
+            Text(stage.stage),
+            Text(drawn, style=colours[threads[stage.thread] % len(colours)]),
+            f"{stage.took_ms:.2f}",
+            f"{stage.cpu_ms:.2f}",
+            Text(stage.thread, style="dim"),
+            Text(flat(detail), style="dim"),
+        )
+    out.print(table)

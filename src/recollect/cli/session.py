@@ -1,0 +1,106 @@
+"""What every command is given: which store, which settings, and how to answer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
+    from recollect.memory import Recollect
+
+Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db", envvar="RECOLLECT_DB", show_envvar=True, help="The store: a file, or a DSN."
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", envvar="RECOLLECT_CONFIG", show_envvar=True, help="A TOML file of settings."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on stdout.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    db: str | None = None
+    config: Path | None = None
+    json: bool = False
+
+    def over(self, db: str | None, config: Path | None, json: bool) -> Session:
+        """Options may stand before the command or after it; after it wins."""
+        return Session(db or self.db, config or self.config, json or self.json)
+
+    def settings(self) -> Settings:
+        from recollect.config import load_settings
+
+        return load_settings(file=self.config, db=self.db)
+
+    def open(self) -> Recollect:
+        """The store, made if it is not there yet: for commands that write."""
+        from recollect.memory import Recollect
+
+        return Recollect(self.settings())
+
+    def open_existing(self) -> Recollect:
+        """For commands that only read: a mistyped path must not leave an empty file behind."""
+        from recollect.errors import NotFound
+        from recollect.memory import Recollect
+
+        settings = self.settings()
+        path = store_path(settings)
+        if path is not None and not path.exists():
+            raise NotFound(
+                f"there is no memory at {path} yet",
+                hint='check --db, or begin with: recollect retain BANK "what to remember"  (or: recollect demo)',
+            )
+        return Recollect(settings)
+
+
+def store_path(settings: Settings) -> Path | None:
+    """The file behind the settings; None for a server or a store in memory."""
+    from recollect.memory import default_path
+
+    named = settings.db or str(default_path())
+    return None if "://" in named or named == ":memory:" else Path(named).expanduser()
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with --db, --config and --json added; the function gets them as a Session."""
+    hints = get_type_hints(function, include_extras=True)
+    own = list(inspect.signature(function).parameters.values())[1:]  # without the session
+    common: dict[str, Any] = {"db": Db, "config": Config, "as_json": Json}
+
+    @wraps(function)
+    def run(ctx: typer.Context, **given: Any) -> None:
+        options = {name: given.pop(name) for name in common}
+        above = ctx.obj if isinstance(ctx.obj, Session) else Session()
+        session = above.over(options["db"], options["config"], options["as_json"])
+        function(session, **given)
+
+    parameters = [
+        inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+        *(p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own),
+        *(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if name == "as_json" else None,
+                annotation=kind,
+            )
+            for name, kind in common.items()
+        ),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    del run.__wrapped__  # or the signature of what is wrapped would be read instead
+    return run

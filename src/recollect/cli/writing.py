@@ -1,0 +1,303 @@
+"""Commands that change a bank: retain, review, forget, import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from recollect.cli.arguments import (
+    TYPES,
+    Bank,
+    MemoryId,
+    decoded,
+    listed,
+    looks_like_a_file,
+    pairs,
+    stdin_bytes,
+)
+from recollect.cli.session import Session
+
+if TYPE_CHECKING:
+    from recollect.types import RetainResult
+
+
+def retain(
+    session: Session,
+    bank: Bank,
+    content: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT|FILE|-]...",
+            help="Words to remember, .md, .txt or .jsonl files, or - for stdin.",
+        ),
+    ] = None,
+    file: Annotated[
+        list[Path] | None, typer.Option("--file", "-f", help="A file to retain; may be repeated.")
+    ] = None,
+    timestamp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="When it was said (ISO 8601; default now; 'unset' = undated)."
+        ),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(help="Where it was said, for example 'team meeting'.")
+    ] = None,
+    document_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Retaining the same id again replaces it.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "--tags", metavar="TAG", help="May be repeated, or a,b,c."),
+    ] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="May be repeated.")
+    ] = None,
+    entity: Annotated[
+        list[str] | None,
+        typer.Option("--entity", metavar="NAME", help="A name it is about; may be repeated."),
+    ] = None,
+    speaker: Annotated[str | None, typer.Option(metavar="NAME", help="Who said it.")] = None,
+    type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE", help="world, experience, observation or opinion.", autocompletion=TYPES
+        ),
+    ] = None,
+    occurred_start: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="When it happened; otherwise read from the text."),
+    ] = None,
+    occurred_end: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="A day is included whole.")
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(metavar="0..1", help="Of an opinion.")] = None,
+    title: Annotated[str | None, typer.Option(help="An authored title.")] = None,
+    summary: Annotated[str | None, typer.Option(help="An authored summary.")] = None,
+    recall_when: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PHRASE", help="A phrase that should bring it up; may be repeated."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="lesson, decision, project-fact, workflow …: sets how it ages."),
+    ] = None,
+    valid_until: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="It no longer holds after.")
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--fact", help="The text is one ready-made fact: keep it whole.")
+    ] = False,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="What - reads is JSONL, one item a line.")
+    ] = False,
+) -> None:
+    """Remember: texts, files, or what comes on stdin."""
+    from recollect.errors import InvalidInput
+
+    items = list(_items(content or [], file or [], whole=whole, jsonl=jsonl))
+    if not items:
+        raise InvalidInput(
+            "there is nothing to retain",
+            hint="give a text, a file, or - to read stdin: recollect retain alice -",
+        )
+    if document_id is not None and len(items) == 1:
+        items[0] = {
+            **items[0],
+            "document_id": document_id,
+        }  # said outright: over the file's own name
+    shared = {
+        "timestamp": timestamp, "context": context, "document_id": document_id, "tags": listed(tag),
+        "metadata": pairs(metadata), "entities": entity or None, "speaker": speaker, "type": type,
+        "occurred_start": occurred_start, "occurred_end": occurred_end, "confidence": confidence, "title": title,
+        "summary": summary, "recall_when": recall_when or None, "kind": kind, "valid_until": valid_until,
+    }  # fmt: skip
+    _retain(session, bank, items, {k: v for k, v in shared.items() if v is not None})
+
+
+def _items(
+    content: list[str], files: list[Path], *, whole: bool, jsonl: bool
+) -> Iterator[dict[str, Any]]:
+    """Everything given, read before anything is stored."""
+    from recollect.retain.files import read_file, read_lines
+
+    form = "text" if whole else "content"
+    for entry in content:
+        if entry == "-":
+            raw = stdin_bytes()
+            yield from read_lines(raw, "stdin") if jsonl else [{form: decoded(raw, "stdin")}]
+        elif looks_like_a_file(entry):
+            yield from read_file(Path(entry))
+        else:
+            yield {form: entry}
+    for path in files:
+        yield from read_file(path)
+
+
+def _retain(
+    session: Session, bank: str, items: list[dict[str, Any]], shared: dict[str, Any]
+) -> None:
+    from recollect.cli.output import emit, rows, talk
+    from recollect.cli.progress import progress_bar
+
+    with session.open() as memory, progress_bar(f"retaining into {bank}") as progress:
+        result = memory.retain(bank, items, progress=progress, **shared)
+    if session.json:
+        emit(retain_dict(result))
+        return
+    new = set(result.new)
+    rows((memory_id, "new" if memory_id in new else "known") for memory_id in result.ids)
+    talk(told(result))
+
+
+def told(result: RetainResult) -> str:
+    parts = [f"{len(result.new)} new", f"{len(result.known)} already known"]
+    if result.superseded:
+        parts.append(f"{len(result.superseded)} superseded")
+    if result.replaced:
+        parts.append(f"{result.replaced} of an earlier version replaced")
+    return f"{', '.join(parts)} in {result.bank} ({result.timings['total']:.0f} ms)"
+
+
+def retain_dict(result: RetainResult) -> dict[str, Any]:
+    return {
+        "bank": result.bank,
+        "new": list(result.new),
+        "known": list(result.known),
+        "superseded": list(result.superseded),
+        "replaced": result.replaced,
+        "items": [
+            {
+                "memory_ids": list(i.memory_ids),
+                "document_id": i.document_id,
+                "new": i.new,
+                "known": i.known,
+            }
+            for i in result.items
+        ],
+        "timings": {k: round(v, 3) for k, v in result.timings.items()},
+    }
+
+
+def review(session: Session, bank: Bank, memory_id: MemoryId) -> None:
+    """Mark a memory as still true: its lifecycle starts anew."""
+    from recollect.cli.output import emit, minute, talk
+    from recollect.recall.result import memory_dict
+
+    with session.open_existing() as memory:
+        reviewed = memory.review(bank, memory_id)
+    if session.json:
+        emit(memory_dict(reviewed))
+        return
+    talk(f"reviewed {memory_id} at {minute(reviewed.last_reviewed_at)} UTC")
+
+
+def forget(
+    session: Session,
+    bank: Bank,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The memory to delete.")
+    ] = None,
+    document_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Delete a document and what came only from it.")
+    ] = None,
+    whole_bank: Annotated[bool, typer.Option("--all", help="Delete the whole bank.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before deleting a bank.")
+    ] = False,
+) -> None:
+    """Delete a memory, a document or a bank, and what was derived from it."""
+    from recollect.cli.output import emit, talk
+    from recollect.errors import InvalidInput
+
+    if sum((memory_id is not None, document_id is not None, whole_bank)) != 1:
+        raise InvalidInput(
+            "forget what?", hint="give exactly one of: a memory ID, --document-id ID, --all"
+        )
+    with session.open_existing() as memory:
+        if whole_bank:
+            gone = memory.bank(bank).memories
+            _confirm(f"delete bank {bank} with its {gone} memories?", yes)
+            memory.delete_bank(bank)
+        else:
+            memory.bank(bank)
+            gone = memory.forget(bank, memory_id, document_id=document_id)
+    if session.json:
+        emit({"bank": bank, "forgotten": gone})
+        return
+    talk(f"forgot {gone} {'memory' if gone == 1 else 'memories'} of {bank}")
+
+
+def _confirm(question: str, yes: bool) -> None:
+    import sys
+
+    from recollect.errors import InvalidInput
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput("deleting a bank wants a yes, and nobody can be asked", hint="add --yes")
+    typer.confirm(question, abort=True, err=True)
+
+
+def import_(
+    session: Session,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="What `recollect export` wrote; - for stdin.")
+    ],
+    bank: Annotated[
+        str | None, typer.Option("--bank", metavar="NAME", help="Import under this name instead.")
+    ] = None,
+) -> None:
+    """Make a bank again from an export, exactly."""
+    from recollect.cli.output import emit, talk
+    from recollect.cli.progress import progress_bar
+
+    with session.open() as memory, progress_bar("importing") as progress:
+        made = memory.import_bank(_exported(file), bank, progress=progress)
+    if session.json:
+        emit({"bank": made.id, "memories": made.memories, "documents": made.documents})
+        return
+    talk(f"imported {made.memories} memories and {made.documents} documents into {made.id}")
+
+
+def _exported(file: str) -> Iterator[dict[str, Any]]:
+    """Line by line: an export may be larger than memory."""
+    import sys
+
+    from recollect.errors import InvalidInput
+
+    if file == "-":
+        yield from _objects(sys.stdin.buffer, "stdin")
+        return
+    try:
+        with Path(file).open("rb") as stream:
+            yield from _objects(stream, file)
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be read: {error.strerror}",
+            hint="give the file that `recollect export` wrote, or - for stdin",
+        ) from error
+
+
+def _objects(stream: Iterable[bytes], where: str) -> Iterator[dict[str, Any]]:
+    import orjson
+
+    from recollect.errors import InvalidInput
+
+    for number, line in enumerate(stream, 1):
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(
+                f"{where}, line {number} is not JSON: {error}",
+                hint="was the export cut short? make it again",
+            ) from error
+        if not isinstance(value, dict):
+            raise InvalidInput(
+                f"{where}, line {number} is not an object", hint="is this an export?"
+            )
+        yield cast("dict[str, Any]", value)
