@@ -29,6 +29,8 @@ TARGET = REPOSITORY / "src" / "recollect" / "language" / "data"
 SKIPPED_SOURCES = frozenset({"squad_sent", "tweetqa/task239", "sciq/task593", "yahoo/task1594"})
 
 # Inside a sentence: the word before ends in a lower-case letter or a comma.
+# Labels and titles capitalise every word, which says nothing about running text.
+LABELS = re.compile(r"【[^】]*】|\btitle=[^;]*;|\"[^\"]*\"|\*\*[^*]*\*\*")
 INSIDE = re.compile(r"(?<=[a-z,] )[A-Za-z][a-z]+\b")
 
 MIN_LOWER = 4
@@ -61,7 +63,7 @@ def common_words(data: Path) -> tuple[list[str], list[str]]:
     lower: Counter[str] = Counter()
     capital: Counter[str] = Counter()
     for text in texts(data):
-        for word in INSIDE.findall(text):
+        for word in INSIDE.findall(LABELS.sub(" . ", text)):
             (capital if word[0].isupper() else lower)[word.lower()] += 1
     rarely: list[str] = []
     sometimes: list[str] = []

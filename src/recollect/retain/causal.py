@@ -21,6 +21,7 @@ Span = tuple[int, int]
 _TRIM = re.compile(r"[\s,;:.!?()\"“”—–-]+")
 # Where a clause ends, seen from a cue.
 _CLAUSE_BREAK = re.compile(r";|, (?:but|and|so|or|although|though|while|whereas)\b| [—–-] |\) ?")
+_CLAUSE_END = re.compile(_CLAUSE_BREAK.pattern + r"|, (?:which|\w+ing)\b")
 _LEADING = re.compile(
     r"(?:(?:and|but|or|so|that|then|well|also|which|who|it was|it is|it's|mainly|mostly|partly"
     r"|largely|probably|only|just|simply|in part|primarily)[\s,]+)+",
@@ -153,7 +154,7 @@ def _clause_start(text: str, start: int, stop: int) -> int:
 
 
 def _clause_end(text: str, start: int, end: int) -> int:
-    for match in _CLAUSE_BREAK.finditer(text, start, end):
+    for match in _CLAUSE_END.finditer(text, start, end):
         # ", and" inside a list of causes is not the end; ", but", ", so" and ";" are.
         if match.group().startswith(", and") or match.group().startswith(", or"):
             continue

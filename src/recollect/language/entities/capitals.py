@@ -125,7 +125,22 @@ def _trim(
             start = index + 1
     if end - start == 1 and words[start].folded in ROMAN:
         return end, end
+    if end - start > 1 and _headline(text, words[start:end]):
+        return end, end
     return start, end
+
+
+def _headline(text: str, run: Sequence[Word]) -> bool:
+    """Whether a run is everyday words, most of which no name is made of: "Training Schedule"."""
+    common = common_words()
+    marks = [common.get(part) for word in run for part in _PART.split(word.folded)]
+    if None in marks:
+        return False
+    label = text[run[0].start - 1 : run[0].start] in ("【", "[")
+    return label or 2 * marks.count(False) >= len(marks)
+
+
+_PART = re.compile(r"[-/]")
 
 
 def _no_end(text: str, word: Word) -> bool:
@@ -156,7 +171,7 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return False
     if word.folded in given_names() and not shouting:
         # "Grace is here", "Mark said"; not "See the note", "Mark the page".
-        return word.opens and size == 1 and not _acts(words, index)
+        return (word.opens or not often) and size == 1 and not _acts(words, index)
     if _loud(word):
         return True
     if word.opens or shouting:

@@ -20,7 +20,7 @@ from recollect.language.entities.gazetteer import (
     known_names,
     name_like_words,
 )
-from recollect.language.entities.kinds import looks_like_person
+from recollect.language.entities.kinds import addressed, looks_like_person
 from recollect.language.entities.lexicon import CALENDAR, FUNCTION_WORDS
 from recollect.language.entities.matcher import NameMatcher, Word
 from recollect.language.entities.technical import technical_spans
@@ -154,7 +154,7 @@ def _lower_case_names(words: list[Word], taken: _Taken) -> None:
             continue
         if word.folded in FUNCTION_WORDS or word.folded in CALENDAR:
             continue
-        if word.folded not in name_like_words() or looks_like_person(words, index, 1):
+        if word.folded not in name_like_words() or addressed(words, index):
             last = words[index + 1] if _has_surname(words, index) else word
             taken.add(word.start, last.end, "person")
 

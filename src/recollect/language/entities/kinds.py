@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from recollect.language.entities.gazetteer import given_names, name_like_words
 from recollect.language.entities.lexicon import (
-    CAUSES_PERSON_AFTER,
-    CAUSES_PERSON_BEFORE,
+    ADDRESSED,
     DEMONYMS,
     ORG_SUFFIXES,
     ORG_WORDS,
+    PERSON_AFTER,
+    PERSON_BEFORE_VERBS,
     PLACE_BEFORE,
     PLACE_WORDS,
     PRODUCT_WORDS,
@@ -18,7 +19,7 @@ from recollect.language.entities.lexicon import (
 )
 from recollect.language.entities.matcher import Word
 
-__all__ = ["kind_of", "looks_like_person"]
+__all__ = ["addressed", "kind_of", "looks_like_person"]
 
 
 def kind_of(words: Sequence[Word], index: int, size: int) -> str:
@@ -76,12 +77,24 @@ def _inner_capitals(word: str) -> bool:
     return not word.isupper() and any(c.isupper() for c in word[2:]) and word[:2] != "Mc"
 
 
+def addressed(words: Sequence[Word], index: int) -> bool:
+    """As below, for a word that is hardly a name: only neighbours that leave no doubt."""
+    before = words[index - 1].folded if index else ""
+    after = words[index + 1].folded if index + 1 < len(words) else ""
+    return before in ADDRESSED or (after in PERSON_BEFORE_VERBS and before not in _NOUN_COMES)
+
+
+_NOUN_COMES = frozenset(
+    {"the", "a", "an", "this", "my", "your", "his", "her", "our", "their", "of"}
+)
+
+
 def looks_like_person(words: Sequence[Word], index: int, size: int) -> bool:
     """Whether the neighbours treat this name as somebody: "told bob", "bob said", "Dr. Bob"."""
     before = words[index - 1].folded if index else ""
     after = words[index + size].folded if index + size < len(words) else ""
-    if before in TITLES or before in CAUSES_PERSON_BEFORE:
+    if before in TITLES or before in PERSON_AFTER:
         return True
     if size > 1 and words[index].folded in TITLES:
         return True
-    return after in CAUSES_PERSON_AFTER and before not in ("the", "a", "an", "this")
+    return after in PERSON_BEFORE_VERBS and before not in ("the", "a", "an", "this")

@@ -33,7 +33,8 @@ FUNCTION_WORDS = _words(
     everyone everybody someone somebody anyone anybody nobody nothing something anything everything
     chapter section table figure step note id according based unlike whether whereas regarding
     haha lmao smh tbt nsfw diy faq rip usd eur gbp gmt utc est pst cet cst cdt edt pdt ad bc ko kos cd cds
-    dvd dvds url sms xd xo xoxo ff kt mph kph km kg ya yall ha hmm um uh gonna gotta wanna dude bro guys happy merry bye goodbye cheers"""
+    dvd dvds url sms xd xo xoxo ff kt mph kph km kg ya yall ha hmm um uh gonna gotta wanna dude bro guys happy merry bye goodbye cheers
+    day days week month year y'know ohh ooh ugh huh aww yay whoa woah gosh god jeez mmm mmmm ehe aye yo thx"""
 )
 
 ROMAN = _words("ii iii iv vi vii viii ix xi xii xiii xiv xv")
@@ -132,8 +133,12 @@ _SPEECH = """said says told tells asked asks replied replies answered wrote writ
     studies studied graduated retired died smiled laughed nodded cooked drove flew ran walked
     argued insisted promised offered invited introduced hired fired"""
 
-CAUSES_PERSON_AFTER = _words(_SPEECH)
-CAUSES_PERSON_BEFORE = _words(
+PERSON_BEFORE_VERBS = _words(_SPEECH)
+# Verbs and greetings that take a person and nothing else.
+ADDRESSED = _words(
+    "told asked met called texted emailed messaged thanked hi hey hello named hired invited"
+)
+PERSON_AFTER = _words(
     """told asked met called texted emailed messaged married dating hired invited thanked helped
     introduced joined hi hey hello dear thanks named friend colleague brother sister wife husband
     son daughter mother father boss manager coworker roommate neighbor neighbour cousin boyfriend

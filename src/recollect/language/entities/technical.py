@@ -30,6 +30,9 @@ _PATTERN = r"""
 """
 
 
+_IDENTIFIERS = frozenset({"snake", "camel"})
+
+
 @cache
 def _pattern() -> re.Pattern[str]:
     return re.compile(_PATTERN, re.VERBOSE)
@@ -42,6 +45,8 @@ def technical_spans(text: str) -> Iterator[tuple[int, int]]:
     for match in _pattern().finditer(text):
         group = match.lastgroup or ""
         start, end = match.span(group)
+        if group in _IDENTIFIERS and text.startswith("=", end):
+            continue  # the name of a field ("message_type=Send") says nothing of its content
         if group in ("url", "path"):
             while text[end - 1] in ".,;:!?":
                 end -= 1

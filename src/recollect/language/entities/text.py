@@ -39,7 +39,7 @@ def fold(text: str) -> str:
     """Case, accents and width taken off, so that "Zoë" and "ZOE" are one."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text)
+    decomposed = unicodedata.normalize("NFKD", text.replace("’", "'"))
     return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
 
 
