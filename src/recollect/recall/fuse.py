@@ -29,7 +29,7 @@ def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k
     keys = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
     fused = np.zeros(len(keys), np.float64)
     arms: dict[Arm, ArmColumn] = {}
-    for arm, found in lists.items():
+    for arm, found in sorted(lists.items()):  # always added up in the same order
         rank = np.zeros(len(keys), np.int32)
         score = np.full(len(keys), np.nan, np.float32)
         at = np.searchsorted(keys, found.keys)
