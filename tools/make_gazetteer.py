@@ -2,7 +2,10 @@
 
 Two lists come from development data, everything else in that folder is written by hand:
 
-- ``nicknames.txt``: one line a formal name, ``robert bob bobby rob``, from the nickname pairs.
+- ``nicknames.txt``: one line a formal name, ``robert bob bobby rob | rupert``, from the nickname
+  pairs. Before the bar are those that may name one person: part of the formal name ("Rob",
+  "Beth") or listed by hand in ``irregular_nicknames.txt``. The rest are mostly names of their own
+  ("Lisa" for Alice, "Erin" for Aaron), which would join two people.
 - ``common_words.txt``: words that running English writes in lower case, so that a capital at
   the start of a sentence says nothing. Two lines: words that are hardly ever capitalised inside
   a sentence ("yesterday"), and words that are now and then ("red", "university", "bank").
@@ -84,13 +87,39 @@ def nicknames(data: Path) -> dict[str, list[str]]:
     return groups
 
 
+def trusted(formal: str, short: str) -> bool:
+    """Whether a nickname is its formal name cut short, with or without a fond ending."""
+    stem = re.sub(r"(?:ie|ey|y|i|ee|s)$", "", short)
+    if len(stem) > 2 and stem[-1] == stem[-2]:
+        stem = stem[:-1]
+    if len(stem) < 2:
+        return False
+    if formal.startswith(stem):
+        return len(stem) > 2 or len(short) < 4
+    return len(stem) > 2 and stem in formal
+
+
+def irregular() -> dict[str, list[str]]:
+    lines = (TARGET / "irregular_nicknames.txt").read_text(encoding="utf-8").splitlines()
+    rows = (line.split() for line in lines if not line.startswith("#"))
+    return {formal: short for formal, *short in rows}
+
+
+def nickname_lines(groups: dict[str, list[str]]) -> Iterator[str]:
+    listed = irregular()
+    for formal in sorted(groups.keys() | listed.keys()):
+        names = {*groups.get(formal, ()), *listed.get(formal, ())}
+        good = {n for n in names if n in listed.get(formal, ()) or trusted(formal, n)}
+        yield " ".join([formal, *sorted(good), "|", *sorted(names - good)])
+
+
 def main() -> None:
     data = data_folder()
     words = common_words(data)
     lines = [" ".join(group) for group in words]
     (TARGET / "common_words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     groups = nicknames(data)
-    lines = [" ".join([name, *sorted(groups[name])]) for name in sorted(groups)]
+    lines = list(nickname_lines(groups))
     (TARGET / "nicknames.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{sum(map(len, words))} common words, {len(groups)} formal names")
 

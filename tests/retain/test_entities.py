@@ -60,6 +60,10 @@ def test_names_are_found(text: str, expected: list[str]) -> None:
         "Walking is healthy. Books are cheap.",
         "It can help us. Who knows?",
         "Everyone agreed. Nobody objected.",
+        "See the note. Mark the page. Hope this helps.",
+        "【Travel Plan】 The flight is booked.",
+        "I’m sure I’ve seen it.",
+        "type=Send; message_type=Receive",
     ],
 )
 def test_grammar_alone_makes_no_name(text: str) -> None:
@@ -179,6 +183,9 @@ def test_names_of_one_thing_are_joined(known: str, kind: str, name: str) -> None
         ("User Interface", "technical", "Ui Smith", "person"),
         ("GPT-3", "product", "GPT-4", "product"),
         ("Anna", "person", "Hanna", "person"),
+        ("Alice Chen", "person", "Lisa", "person"),
+        ("Alice Chen", "person", "Lisa Chen", "person"),
+        ("Aaron", "person", "Erin", "person"),
     ],
 )
 def test_what_differs_is_not_joined(known: str, kind: str, name: str, other_kind: str) -> None:

@@ -34,6 +34,7 @@ _CONTRACTIONS = (
     (re.compile(r"\b(he|she|it|that|there|here|what|who|where|how)'s\b"), r"\1 is"),
     (re.compile(r"\blet's\b"), "let us"),
 )  # fmt: skip
+_SHORTENED = re.compile(r"'|\bcannot\b|\bim\b|(?<=[sedl])nt\b|\b(?:are|were|have)nt\b")
 # A word keeps inner marks that are part of it ("3.5", "c++", "alice's", "10:30", "a/b").
 _TOKEN = re.compile(r"[^\W_]+(?:[.:/_'&@-][^\W_]+)*(?:\+\+|#|%|\+)?|[$€£¥]|\?")
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -43,7 +44,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 def normalise(text: str) -> str:
     """The key under which two statements are the same: no case, punctuation or articles."""
     text = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).lower()
-    if "'" in text or "cannot" in text or "nt" in text:
+    if _SHORTENED.search(text):
         for pattern, full in _CONTRACTIONS:
             text = pattern.sub(full, text)
     return " ".join(word for word in _TOKEN.findall(text) if word not in _ARTICLES)

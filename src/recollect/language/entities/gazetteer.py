@@ -29,12 +29,19 @@ def common_words() -> dict[str, bool]:
     return {**dict.fromkeys(rarely.split(), False), **dict.fromkeys(sometimes.split(), True)}
 
 
+def _nickname_lines() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Formal name, the nicknames that join, and names that only resemble nicknames."""
+    for line in _read("nicknames.txt"):
+        joining, _, others = line.partition("|")
+        formal, *short = joining.split()
+        yield formal, short, others.split()
+
+
 @cache
 def nicknames() -> dict[str, frozenset[str]]:
     """For every given name the names it may stand for or be called by."""
     pairs: dict[str, set[str]] = {}
-    for line in _read("nicknames.txt"):
-        formal, *short = line.split()
+    for formal, short, _ in _nickname_lines():
         for name in short:
             pairs.setdefault(formal, set()).add(name)
             pairs.setdefault(name, set()).add(formal)
@@ -45,8 +52,7 @@ def nicknames() -> dict[str, frozenset[str]]:
 def formal_names() -> dict[str, frozenset[str]]:
     """For every nickname the formal names that it is short for."""
     pairs: dict[str, set[str]] = {}
-    for line in _read("nicknames.txt"):
-        formal, *short = line.split()
+    for formal, short, _ in _nickname_lines():
         for name in short:
             pairs.setdefault(name, set()).add(formal)
     return {name: frozenset(formal) for name, formal in pairs.items()}
@@ -55,7 +61,9 @@ def formal_names() -> dict[str, frozenset[str]]:
 @cache
 def given_names() -> frozenset[str]:
     words = {word for line in _read("given_names.txt") for word in line.split()}
-    return frozenset(words | nicknames().keys())
+    for formal, short, others in _nickname_lines():
+        words.update((formal, *short, *others))
+    return frozenset(words)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.language.entities.gazetteer import common_words, name_like_words
 from recollect.language.entities.text import fold, tokens_of
@@ -15,8 +15,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text: as written without possessive, folded, and where."""
 
     text: str

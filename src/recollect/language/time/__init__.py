@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from recollect.language.time.events import window_for_event
-from recollect.language.time.grounding import ground
-from recollect.language.time.query import read_query
-from recollect.language.time.reader import read
 from recollect.language.time.types import (
     EventAnchor,
     Grain,
@@ -37,6 +33,9 @@ __all__ = [
 ]
 
 
+# The reader is imported on first use: many processes import recollect and read no time.
+
+
 def read_times(
     text: str, anchor: datetime, *, languages: Sequence[str] | None = None
 ) -> tuple[TimeExpression, ...]:
@@ -44,4 +43,29 @@ def read_times(
 
     Without `languages` the text is read in English and in the language its words show.
     """
+    from recollect.language.time.reader import read
+
     return read(text, anchor, languages)
+
+
+def read_query(text: str, anchor: datetime) -> QueryTime:
+    """Read what a query says about time, from the moment it is asked."""
+    from recollect.language.time import query
+
+    return query.read_query(text, anchor)
+
+
+def ground(text: str, said_at: datetime) -> Grounding | None:
+    """Date a statement by what it says; None when it tells no time (see `Grounding`)."""
+    from recollect.language.time import grounding
+
+    return grounding.ground(text, said_at)
+
+
+def window_for_event(
+    anchor: EventAnchor, start: datetime, end: datetime, grain: Grain | None = None
+) -> TimeRange:
+    """The window that an event gives once its own `[start, end)` is known."""
+    from recollect.language.time import events
+
+    return events.window_for_event(anchor, start, end, grain)

@@ -6,13 +6,13 @@ The event's own date is not in the text, so it is handed on to be looked up in a
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import cast
 
 from recollect.language.time.grammar import Chart
 from recollect.language.time.lexicon import Lexicon, Token
 from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.types import EventAnchor, Grain, Relation, TimeExpression, TimeRange
 
-_RELATIONS: tuple[Relation, ...] = ("before", "after", "since", "until", "during", "around")
 _CLAUSE_END = frozenset(".,;:!?()")
 
 
@@ -52,11 +52,9 @@ def _event_at(
 
 
 def _relation(words: list[str], lexicon: Lexicon, place: int) -> tuple[Relation | None, int]:
-    for relation in _RELATIONS:
-        for phrase in lexicon.cues.get(f"event_{relation}", ()):
-            parts = phrase.split()
-            if words[place : place + len(parts)] == parts:
-                return relation, place + len(parts)
+    for relation, phrase in lexicon.relations.get(words[place], ()):
+        if tuple(words[place : place + len(phrase)]) == phrase:
+            return cast(Relation, relation), place + len(phrase)
     return None, place
 
 

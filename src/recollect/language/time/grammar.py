@@ -36,8 +36,10 @@ def rule(output: str, *patterns: str) -> Callable[[_Function], _Function]:
 
 @dataclass(slots=True)
 class Node:
-    children: dict[str, Node] = field(default_factory=lambda: {})
-    actions: list[tuple[str, Action, tuple[int, ...]]] = field(default_factory=lambda: [])
+    children: dict[str, Node] = field(default_factory=dict[str, "Node"])
+    actions: list[tuple[str, Action, tuple[int, ...]]] = field(
+        default_factory=list[tuple[str, Action, tuple[int, ...]]]
+    )
 
 
 def _variants(pattern: str) -> Iterator[tuple[str, ...]]:

@@ -35,7 +35,21 @@ _INTEGERS = frozenset(
     }
 )
 _FOUNDING = frozenset(
-    "month weekday unit season part day daypart holiday freq decade now clockword number".split()
+    [
+        "month",
+        "weekday",
+        "unit",
+        "season",
+        "part",
+        "day",
+        "daypart",
+        "holiday",
+        "freq",
+        "decade",
+        "now",
+        "clockword",
+        "number",
+    ]
 )
 _RELATING = ("before", "after", "since", "until", "during", "around")
 _FOLD = str.maketrans({"’": "'", "‘": "'", "０": "0", "１": "1", "２": "2", "３": "3", "４": "4", "５": "5",
@@ -61,7 +75,7 @@ class Lexicon:
     weak: frozenset[str]
     licences: dict[str, frozenset[str]]
     cues: dict[str, frozenset[str]]
-    relations: frozenset[str]
+    relations: dict[str, list[tuple[str, tuple[str, ...]]]]
 
 
 def fold(text: str) -> str:
@@ -113,12 +127,20 @@ def lexicon(language: str) -> Lexicon:
         frozenset(word for words in lists["weak"].values() for word in words),
         {name: frozenset(words) for name, words in lists["licence"].items()},
         {name: frozenset(words) for name, words in lists["cue"].items()},
-        frozenset(
-            phrase.split()[0]
-            for name in _RELATING
-            for phrase in lists["cue"].get(f"event_{name}", ())
-        ),
+        _relations(lists["cue"]),
     )
+
+
+def _relations(cues: dict[str, list[str]]) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+    """The phrases that relate a time to an event, by first word, longest first."""
+    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for name in _RELATING:
+        for phrase in cues.get(f"event_{name}", ()):
+            words = tuple(token.word for token in tokens(fold(phrase)))
+            found.setdefault(words[0], []).append((name, words))
+    for phrases in found.values():
+        phrases.sort(key=lambda entry: -len(entry[1]))
+    return found
 
 
 def _enter(

@@ -16,7 +16,9 @@ def licensed(
     at, end = place
     weak = period.weak
     if weak is None:
-        return 0.95
+        return None if period.kind == "weekday" and _names(text, tokens, lexicon, place) else 0.95
+    if weak == "ahead":
+        return None if _took(tokens, lexicon, at) else 0.9
     if weak == "never":
         return None
     if _alone(tokens, at, end):
@@ -37,6 +39,31 @@ def licensed(
         # "on the second try", "for April said so": what follows shows another meaning.
         return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
     return 0.8
+
+
+def _names(text: str, tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool:
+    """Whether a weekday is part of a name: Wednesday Addams, Ruby Tuesday."""
+    at, end = place
+    if at and tokens[at - 1].word not in _PUNCTUATION:
+        before = tokens[at - 1]
+        return text[before.start].isupper() and before.word not in lexicon.entries
+    if end >= len(tokens) or tokens[end].start != tokens[end - 1].end + 1:
+        return False
+    return at == 0 and text[tokens[end].start].isupper() and tokens[end].word not in lexicon.entries
+
+
+def _took(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
+    """Whether "in three days" tells how long something took, or of what: "built in three
+    days", "60 minutes in an hour"."""
+    past = lexicon.cues.get("past", frozenset())
+    before = [token.word for token in tokens[:at]]
+    if before and any(
+        pairs[0][0] == "UNIT"
+        for phrase, pairs in lexicon.entries.get(before[-1], ())
+        if len(phrase) == 1
+    ):
+        return True
+    return any(word in past or (len(word) > 4 and word.endswith("ed")) for word in before)
 
 
 def _alone(tokens: list[Token], at: int, end: int) -> bool:

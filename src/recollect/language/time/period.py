@@ -158,11 +158,12 @@ def weekday(number: int) -> Period:
 
 
 def weekend() -> Period:
-    def series(lo: datetime, hi: datetime) -> list[Span]:
-        return [(span[0], span[0] + timedelta(days=2)) for span in saturdays(lo, hi)]
+    saturday = weekday(5).series
 
-    saturdays = weekday(5).series
-    assert saturdays is not None
+    def series(lo: datetime, hi: datetime) -> list[Span]:
+        days = saturday(lo, hi) if saturday else []
+        return [(start, start + timedelta(days=2)) for start, _ in days]
+
     return Period("weekend", Grain.DAY, series=series)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import cast
-
 from recollect.language.time.calendar import ORDER, unit
 from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
 from recollect.language.time.reader import read
@@ -63,15 +61,8 @@ def _window(periods: list[TimeRange]) -> TimeRange | None:
 
 
 def _has_phrase(words: list[str], known: Lexicon, cue: str) -> bool:
-    return any(True for _ in _places(words, known, cue))
-
-
-def _places(words: list[str], known: Lexicon, cue: str):  # type: ignore[no-untyped-def]
-    joined = " ".join(words)
-    padded = f" {joined} "
-    for phrase in known.cues.get(cue, ()):
-        if f" {phrase} " in padded:
-            yield phrase
+    padded = f" {' '.join(words)} "
+    return any(f" {phrase} " in padded for phrase in known.cues.get(cue, ()))
 
 
 def _order(text: str, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> Order | None:
@@ -84,7 +75,8 @@ def _order(text: str, known: Lexicon, expressions: tuple[TimeExpression, ...]) -
     padded = f" {joined} "
     for phrase in known.cues.get("not_order", ()):
         padded = padded.replace(f" {phrase} ", " | ")
-    for order in ("latest", "earliest"):
+    orders: tuple[Order, ...] = ("latest", "earliest")
+    for order in orders:
         if any(f" {phrase} " in padded for phrase in known.cues.get(order, ())):
-            return cast(Order, order)
+            return order
     return None

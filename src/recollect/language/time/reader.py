@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from recollect.language.time.calendar import SEASON_START, unit
@@ -72,17 +73,17 @@ def _part(name: str) -> Period:
     return part_of_day(name)
 
 
-def _period(category: str, value: Any, weak: str | None, context: Context) -> Period | None:
+def _period(category: str, value: Any, weak: bool, context: Context) -> Period | None:
     """The period that a word names by itself."""
     match category:
         case "MONTH":
-            return _month(value, weak)
+            return _month(value, "name" if weak else None)
         case "WEEKDAY":
-            return _weekday(value, weak)
+            return _weekday(value, "dayname" if weak else None)
         case "SEASON":
             return _season(value)
         case "HOLIDAY":
-            return replace(holiday(value), weak=weak)
+            return replace(holiday(value), weak="name" if weak else None)
         case "PART":
             return _part(value)
         case "DAY":
@@ -99,7 +100,8 @@ def _period(category: str, value: Any, weak: str | None, context: Context) -> Pe
 
 def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
     """What each word, phrase or figure can be."""
-    words, lexical = reading.words, [[] for _ in reading.words]
+    words = reading.words
+    lexical: list[list[Edge]] = [[] for _ in words]
     ends = {token.end: place + 1 for place, token in enumerate(reading.tokens)}
     blocked_to = 0
     for at, token in enumerate(reading.tokens):
@@ -110,7 +112,7 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
         if at < blocked_to:
             continue
         edges: list[Edge] = lexical[at]
-        weak = "name" if token.word in reading.lexicon.weak else None
+        weak = token.word in reading.lexicon.weak
         found += [(pairs, end + 1) for pairs, end in found if _abbreviated(reading, at, end)]
         for pairs, end in found:
             for category, value in pairs:
@@ -219,7 +221,7 @@ def direction_of(words: list[str], known: Lexicon) -> Direction:
     future = known.cues.get("future", frozenset())
     if not future.isdisjoint(words):
         return "future"
-    pairs = (f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    pairs = (f"{first} {second}" for first, second in pairwise(words))
     return "past" if future.isdisjoint(pairs) else "future"
 
 
@@ -238,7 +240,11 @@ def read(
     figures = any(word[0].isdigit() for word in words)
     for language in languages if languages is not None else languages_of(folded, words):
         known = lexicon(language)
-        if not figures and known.founding.isdisjoint(words) and known.relations.isdisjoint(words):
+        if (
+            not figures
+            and known.founding.isdisjoint(words)
+            and known.relations.keys().isdisjoint(words)
+        ):
             continue
         reading = Reading(text, folded, toks, words, known)
         context = Context(anchor.replace(tzinfo=None), direction or direction_of(words, known))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from recollect.language.time.calendar import add, iso_week, unit
@@ -246,44 +247,47 @@ def _signed(match: re.Match[str]) -> Made:
 
 
 _AMPM = r"((?:\s?[ap]\.?\s?m\b\.?)|(?<=\d)[ap]\b)"
-_SHAPES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], Made]]] = [
-    (re.compile(pattern), made)
-    for pattern, made in [
-        (
-            r"(\d{4})-(\d\d?)-(\d\d?)(?:t|\s+)(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s?(z\b|[+-]\d\d:?\d\d\b)?",
-            _iso_datetime,
-        ),
-        (r"(\d{4})\s?-\s?w(\d\d)(?:-(\d))?\b", _week_date),
-        (r"(\d{4})([0-1]\d)([0-3]\d)\b(?!\s?[\d.,]*\d)", _compact),
-        (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?![\d./]*\d)", _ymd),
-        (r"(\d\d?)\s?([-/])\s?(\d\d?)\s?\2\s?(\d{4}|\d\d)(?!\d)", _mdy),
-        (r"(\d\d?)\.(\d\d?)\.(\d{4})(?!\d)", _dmy_dots),
-        (r"(\d{4})\s?[-/]\s?(1[0-2]|0?[1-9])(?![\d:/.-]*\d)", _ym),
-        (r"(1[0-2]|0?[1-9])\s?[-/]\s?(\d{4})\b", _my),
-        (r"(\d\d?)\s?/\s?(\d\d?)(?![\d/:]|\.\d)", _md),
-        (r"(\d\d?)\s?-\s?(\d\d?)(?![-\d/:]|\.\d|\s?[ap]\.?m)", _md),
-        (r"(\d\d?)\.(\d\d?)(?![\d.:])", _dotted),
-        (rf"(\d\d?)(?:[:.](\d\d)(?:[:.](\d\d))?)?(?:ish)?{_AMPM}", _clock),
-        (rf"(\d\d?)([0-5]\d){_AMPM}", _military),
-        (r"(\d\d?):(\d\d)(?::(\d\d))?()(?![:\d])", _clock),
-        (r"(\d\d?)h(\d\d)?\b", _h_clock),
-        (r"'?(\d{4}|\d0)\s?'?s\b", _decade),
-        (r"'(\d0)s\b", _decade),
-        (r"'(\d\d)(?!\d|s)\b", _short_year),
-        (r"(\d\d?)\s?(?:st|nd|rd|th|º|ª|°)(?!\w)", _ordinal),
-        (r"q([1-4])\b|([1-4])q\b", _quarter),
-        (r"h([12])\b(?!\w)", _half_year),
-        (r"(?:fy|fiscal year|financial year)\s?'?(\d{4}|\d\d)\b", _fiscal),
-        (
-            r"[1-9]/[2-9](?=\s?(?:of an\s)?h)",
-            lambda match: _fraction(re.match(r"(\d)/(\d)", match[0]) or match),
-        ),
-        (r"\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+", _number),
-        (r"[12]\d{3}(?![\d:]|[.,]\d)", _year),
-        (r"[+-](?=\s?\d)", _signed),
-    ]
+_Shape = tuple[re.Pattern[str], Callable[[re.Match[str]], Made]]
+_SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
+    (
+        r"(\d{4})-(\d\d?)-(\d\d?)(?:t|\s+)(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s?(z\b|[+-]\d\d:?\d\d\b)?",
+        _iso_datetime,
+    ),
+    (r"(\d{4})\s?-\s?w(\d\d)(?:-(\d))?\b", _week_date),
+    (r"(\d{4})([0-1]\d)([0-3]\d)\b(?!\s?[\d.,]*\d)", _compact),
+    (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?![\d./]*\d)", _ymd),
+    (r"(\d\d?)\s?([-/])\s?(\d\d?)\s?\2\s?(\d{4}|\d\d)(?!\d)", _mdy),
+    (r"(\d\d?)\.(\d\d?)\.(\d{4})(?!\d)", _dmy_dots),
+    (r"(\d{4})\s?[-/]\s?(1[0-2]|0?[1-9])(?![\d:/.-]*\d)", _ym),
+    (r"(1[0-2]|0?[1-9])\s?[-/]\s?(\d{4})\b", _my),
+    (r"(\d\d?)\s?/\s?(\d\d?)(?![\d/:]|\.\d)", _md),
+    (r"(\d\d?)\s?-\s?(\d\d?)(?![-\d/:]|\.\d|\s?[ap]\.?m)", _md),
+    (r"(\d\d?)\.(\d\d?)(?![\d.:])", _dotted),
+    (rf"(\d\d?)(?:[:.](\d\d)(?:[:.](\d\d))?)?(?:ish)?{_AMPM}", _clock),
+    (rf"(\d\d?)([0-5]\d){_AMPM}", _military),
+    (r"(\d\d?):(\d\d)(?::(\d\d))?()(?![:\d])", _clock),
+    (r"(\d\d?)h(\d\d)?\b", _h_clock),
+    (r"'?(\d{4}|\d0)\s?'?s\b", _decade),
+    (r"'(\d0)s\b", _decade),
+    (r"'(\d\d)(?!\d|s)\b", _short_year),
+    (r"(\d\d?)\s?(?:st|nd|rd|th|º|ª|°)(?!\w)", _ordinal),
+    (r"q([1-4])\b|([1-4])q\b", _quarter),
+    (r"h([12])\b(?!\w)", _half_year),
+    (r"(?:fy|fiscal year|financial year)\s?'?(\d{4}|\d\d)\b", _fiscal),
+    (
+        r"[1-9]/[2-9](?=\s?(?:of an\s)?h)",
+        lambda match: _fraction(re.match(r"(\d)/(\d)", match[0]) or match),
+    ),
+    (r"\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+", _number),
+    (r"[12]\d{3}(?![\d:]|[.,]\d)", _year),
+    (r"[+-](?=\s?\d)", _signed),
 ]
 _LETTERS = frozenset({"q", "h", "fy", "fiscal", "financial", "'", "+", "-"})
+
+
+@cache
+def _compiled() -> list[_Shape]:
+    return [(re.compile(pattern), make) for pattern, make in _SHAPES]
 
 
 def shapes_at(folded: str, start: int, word: str) -> list[tuple[Made, int]]:
@@ -291,7 +295,7 @@ def shapes_at(folded: str, start: int, word: str) -> list[tuple[Made, int]]:
     if not word[0].isdigit() and word not in _LETTERS:
         return []
     found: list[tuple[Made, int]] = []
-    for pattern, make in _SHAPES:
+    for pattern, make in _compiled():
         match = pattern.match(folded, start)
         if match is None:
             continue

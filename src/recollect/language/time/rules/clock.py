@@ -47,6 +47,14 @@ def this_part(context: Context, rel: int, name: str) -> Period:
     return part_on(context, rel, name)
 
 
+@rule("T", "T MERIDIEM")
+def half_of_day(context: Context, day: Period, meridiem: str) -> Period | None:
+    """Tuesday pm."""
+    if day.kind not in ("weekday", "dayword", "date"):
+        return None
+    return narrow(day, part_of_day("morning" if meridiem == "am" else "afternoon"))
+
+
 @rule("T", "EDGE dash? PART")
 def edge_of_part(_: Context, which: str, name: str) -> Period | None:
     made = part_of_day(name)

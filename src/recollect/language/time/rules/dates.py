@@ -193,7 +193,19 @@ def _pick(spans: list[Span], nth: int) -> Span:
     return spans[nth - 1 if nth > 0 else nth]
 
 
-@rule("T", "ORD UNIT of|comma? the? T", "the ORD UNIT of|comma? the? T")
+@rule("T", "monthof T")
+def month_of(_: Context, said: Period) -> Period | None:
+    """The month of May."""
+    return replace(said, weak=None) if said.kind == "month" else None
+
+
+@rule("T", "T of? ORD dash? UNIT")
+def unit_of_owner(context: Context, whole: Period, nth: int, name: str) -> Period | None:
+    """Next year's third quarter."""
+    return nth_unit(context, nth, name, whole) if whole.grain is Grain.YEAR else None
+
+
+@rule("T", "ORD dash? UNIT of|comma? the? T", "the ORD dash? UNIT of|comma? the? T")
 def nth_unit(context: Context, nth: int, name: str, whole: Period) -> Period:
     if whole.kind in ("clock", "part", "weekday"):
         raise NoSuchTime("too fine")
@@ -202,7 +214,7 @@ def nth_unit(context: Context, nth: int, name: str, whole: Period) -> Period:
     return fixed("unit", grain, span)
 
 
-@rule("T", "ORD UNIT", "the ORD UNIT")
+@rule("T", "ORD dash? UNIT", "the ORD dash? UNIT")
 def nth_quarter(_: Context, nth: int, name: str) -> Period | None:
     return quarter_of(nth) if name == "quarter" and nth <= 4 else None
 
@@ -303,7 +315,7 @@ def weekend_of(context: Context, day: Period, _: str = "") -> Period | None:
     return after(weekend(), start - timedelta(days=3))
 
 
-@rule("T", "DECADE", "the DECADE")
+@rule("T", "DECADE", "theonly DECADE")
 def named_decade(_: Context, number: int) -> Period:
     start = year(decade_year(number)).bounds()[0]
     return replace(fixed("decade", Grain.DECADE, unit(start, Grain.DECADE)), weak="decade")

@@ -25,6 +25,7 @@ from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import Num
 from recollect.language.time.types import Grain
 
+_NAMES = ("name", "season", "dayname", "weekend")
 _SINGLE = ("open", "interval", "clockrange")
 
 
@@ -189,7 +190,29 @@ def since(context: Context, said: Period) -> Period:
 
 def _kept(said: Period) -> str | None:
     """A word that may be a name stays doubtful after "since" or "by"."""
-    return said.weak if said.weak in ("name", "season", "clock", "slash") else None
+    return (
+        said.weak
+        if said.weak in ("name", "season", "clock", "slash", "dayname", "weekend")
+        else None
+    )
+
+
+@rule("T", "fromonly the? T")
+def from_time(context: Context, said: Period) -> Period | None:
+    """From 2019 on; but a letter "from May" may be from a person."""
+    return None if said.weak in _NAMES else since(context, said)
+
+
+@rule("T", "toonly the? T")
+def to_time(context: Context, said: Period) -> Period | None:
+    return None if said.weak in _NAMES else until(context, said)
+
+
+@rule("T", "by the? T")
+def by_time(context: Context, said: Period) -> Period | None:
+    """By June, when the text looks forward; "written by June" names a person."""
+    doubtful = said.weak in _NAMES and context.direction == "past"
+    return None if doubtful else until(context, said)
 
 
 @rule("T", "until the? T")
@@ -222,7 +245,7 @@ def or_later(context: Context, said: Period) -> Period:
     return replace(since(context, said), weak="tail")
 
 
-@rule("T", "since T onword")
+@rule("T", "since|fromonly T onword")
 def from_on(context: Context, said: Period) -> Period:
     return since(context, said)
 
@@ -260,7 +283,7 @@ def around(context: Context, said: Period) -> Period | None:
     return Period("interval", said.grain, lo, hi, confidence=0.7, weak=_kept(said))
 
 
-@rule("T", "for DUR comma? from T", "for DUR comma? since T")
+@rule("T", "for DUR comma? from T", "for DUR comma? fromonly T")
 def lasting_from(context: Context, said: Duration, start: Period) -> Period | None:
     """For three days from today."""
     if start.kind not in ("date", "dayword", "weekday", "clock", "holiday"):

@@ -191,9 +191,15 @@ def ago(context: Context, said: Duration) -> Period:
     return _at(context, said, -1)
 
 
-@rule("T", "DUR hence", "in DUR")
+@rule("T", "DUR hence")
 def from_now(context: Context, said: Duration) -> Period:
     return _at(context, said, 1)
+
+
+@rule("T", "in DUR")
+def in_time(context: Context, said: Duration) -> Period:
+    """In three days; after a past verb that is how long something took."""
+    return replace(_at(context, said, 1), weak="ahead")
 
 
 @rule("T", "preago DUR")
