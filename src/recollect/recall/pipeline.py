@@ -81,7 +81,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("fuse") as span:
         weights = RRF if settings.fusion == "rrf" else WEIGHTED
         pool = fuse(view, found.lists, weights, settings.rrf_k)
-        pool = evidence(view, query, found.vector, pool)
+        pool = evidence(view, query, found.vector, pool, request.allowed)
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
@@ -126,7 +126,9 @@ def _rerank(
         run.degrade("rerank", reason)
         return first, known["first"]
     limit = settings.rerank_candidates
-    late = late_interaction(view, found.tokens, with_.embedder.token_dimensions, pool, limit)
+    late = late_interaction(
+        view, found.tokens, with_.embedder.token_dimensions, pool, limit, request.allowed
+    )
     late = _below(judge(late, known["late"]), first, "late")
     best = cross_candidates(late, request)
     if with_.reranker is None or not len(best):

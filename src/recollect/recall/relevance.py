@@ -20,10 +20,9 @@ import orjson
 from recollect.language.dates import to_micros
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
-from recollect.storage.base import NO_TIME, Columns, Floats, View
+from recollect.storage.base import NO_TIME, Columns, Filter, Floats, View
 from recollect.types import Arm, Window
 
-SIGNALS = ("semantic", "keyword", "late", "cross", "graph", "window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,9 @@ def calibrations(model: str) -> Mapping[str, Calibration]:
     return {name: Calibration(**entry) for name, entry in chosen.items()}
 
 
-def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Pool:
+def evidence(
+    view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter
+) -> Pool:
     """The signals that cost nothing more than has been computed."""
     keyword = pool.arms.get(Arm.KEYWORD)
     graph = pool.arms.get(Arm.GRAPH)
@@ -54,6 +55,8 @@ def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Poo
         "keyword": nothing if keyword is None else np.nan_to_num(keyword.score) / np.float32(ceiling),
         "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
         "window": in_window(pool.columns, query.window),
+        "before": nothing if vector is None else _before(view, vector, pool, allowed),
+        "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
     }
     return replace(pool, signals={**pool.signals, **signals})
 
@@ -66,6 +69,16 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
     scores = found.score.copy()
     missing = np.flatnonzero(found.rank == 0)
     scores[missing] = view.similarity(vector, pool.keys[missing])
+    return scores
+
+
+def _before(view: View, vector: Floats, pool: Pool, allowed: Filter) -> Floats:
+    """Similarity of the turn before, where there is one."""
+    scores = np.zeros(len(pool), np.float32)
+    turns = np.flatnonzero(pool.columns.before)
+    turns = turns[view.allows(pool.columns.before[turns], allowed)]
+    if len(turns):
+        scores[turns] = view.similarity(vector, pool.columns.before[turns])
     return scores
 
 

@@ -9,21 +9,36 @@ from numpy.typing import NDArray
 
 from recollect.language.passage import passage
 from recollect.models.base import Reranker
-from recollect.models.late import maxsim
+from recollect.models.late import best_matches
 from recollect.recall.pool import Pool
-from recollect.storage.base import Floats, View
+from recollect.storage.base import Filter, Floats, View
 from recollect.types import Memory
 
 
 def late_interaction(
-    view: View, query_tokens: NDArray[np.int8], dimensions: int, pool: Pool, limit: int
+    view: View,
+    query_tokens: NDArray[np.int8],
+    dimensions: int,
+    pool: Pool,
+    limit: int,
+    allowed: Filter,
 ) -> Pool:
-    """MaxSim over the token vectors that were made when each memory was retained."""
-    held = view.token_vectors(pool.keys[:limit])
+    """MaxSim over the token vectors that were made when each memory was retained.
+
+    A turn is also read together with the one before it ("Yes, in May." answers something):
+    `late_before` is how much better the query is matched by both than by the turn alone.
+    """
+    keys = pool.keys[:limit]
+    before = np.where(view.allows(pool.columns.before[:limit], allowed), pool.columns.before[:limit], 0)
+    wanted = np.union1d(keys, before[before > 0])
     empty = np.empty((0, dimensions), np.int8)
-    found = [empty if t is None else t.reshape(-1, dimensions) for t in held]
-    scores = maxsim(query_tokens, found)
-    return with_signal(pool, "late", scores)
+    held = view.token_vectors(wanted)
+    best = best_matches(query_tokens, [empty if t is None else t.reshape(-1, dimensions) for t in held])
+    own = best[np.searchsorted(wanted, keys)]
+    other = np.where(before[:, None] > 0, best[np.searchsorted(wanted, before) % len(wanted)], 0)
+    alone = own.mean(axis=1)
+    together = np.maximum(own, other).mean(axis=1)
+    return with_signal(with_signal(pool, "late", alone), "late_before", together - alone)
 
 
 def cross_encode(view: View, reranker: Reranker, query: str, pool: Pool, best: NDArray[np.int64]) -> Pool:
