@@ -1,0 +1,204 @@
+"""Fit the weights of recall's relevance (`recall/calibration.json`) on training splits.
+
+    python -m training.fit_relevance collect     # run recall, keep every candidate's signals
+    python -m training.fit_relevance fit         # choose weights, write calibration.json
+
+Two steps, because they answer two questions. The *weights* are fitted to order candidates: a
+softmax over each query's list, every data set counting the same. Then scale and bias are
+fitted to make the score a probability: a logistic regression on whether a candidate is
+relevant. Figures printed at the end are on the development splits, never on reported ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import recollect  # noqa: E402
+from benchmarks.sets import read, sample  # noqa: E402
+from recollect.eval.data import Bank  # noqa: E402
+from recollect.eval.splits import Split  # noqa: E402
+from recollect.eval.systems import Recollect as System  # noqa: E402
+from recollect.recall.pipeline import rank  # noqa: E402
+from recollect.telemetry import Run  # noqa: E402
+
+CACHE = ROOT / "training" / ".cache"
+TARGET = ROOT / "src" / "recollect" / "recall" / "calibration.json"
+DEPTH = 300
+# (set, units kept, queries kept): enough to fit a dozen numbers, small enough to run here.
+PLAN = (
+    ("realmem", None, 90),
+    ("lifebench", 2500, 120),
+    ("friendsqa", 2500, 350),
+    ("timeqa", 2500, 250),
+    ("scifact", 1500, 200),
+)
+SIGNALS = ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length", "cross")
+MODELS: Mapping[str, tuple[str, ...]] = {
+    "first": ("semantic", "keyword", "before", "graph", "window", "length"),
+    "late": ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length"),
+    "cross": ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length", "cross"),
+}
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Candidates of many queries: signals, relevance, and where each query's list begins."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    sets: NDArray[np.int64]  # of each query
+    gold: NDArray[np.int64]  # how many are relevant, found or not
+
+
+def collect(split: Split) -> None:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    rows: list[NDArray[np.float32]] = []
+    labels: list[NDArray[np.bool_]] = []
+    heads: list[tuple[int, int, int]] = []
+    for number, (name, units, queries) in enumerate(PLAN):
+        for bank in read(name, split).banks:
+            for x, y, gold in _bank(sample(bank, units, queries)):
+                rows.append(x)
+                labels.append(y)
+                heads.append((number, len(y), gold))
+        print(name, sum(1 for h in heads if h[0] == number), "queries", flush=True)
+    counts = np.array([h[1] for h in heads])
+    np.savez_compressed(
+        CACHE / f"relevance-{split.value}.npz",
+        x=np.concatenate(rows),
+        y=np.concatenate(labels),
+        starts=np.concatenate([[0], np.cumsum(counts)[:-1]]),
+        sets=np.array([h[0] for h in heads]),
+        gold=np.array([h[2] for h in heads]),
+    )
+
+
+def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int]]:
+    with recollect.open(":memory:") as memory:
+        system = System(memory)
+        system.index(bank)
+        view = memory._store.view(bank.id)  # noqa: SLF001
+        for query in bank.queries:
+            gold = {system.gold_key(bank, g) for g in query.gold}
+            if not gold:
+                continue
+            options = dict(system._arguments(query))  # noqa: SLF001
+            request = memory._request(query.text[:2000], options)  # noqa: SLF001
+            ranked = rank(memory._recalling, view, request, Run())  # noqa: SLF001
+            pool = ranked.pool
+            keys = pool.keys[:DEPTH].tolist()
+            loaded = view.load(keys)
+            unit = [system._keys.get((bank.id, loaded[k].id), "") for k in keys]  # noqa: SLF001
+            x = np.stack(
+                [pool.signals.get(s, np.full(len(pool), np.nan))[:DEPTH] for s in SIGNALS], axis=1
+            )
+            yield x.astype(np.float32), np.array([u in gold for u in unit]), len(gold)
+
+
+def load(split: Split) -> Lists:
+    data = np.load(CACHE / f"relevance-{split.value}.npz")
+    return Lists(data["x"].astype(np.float64), data["y"], data["starts"], data["sets"], data["gold"])
+
+
+def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], float, float]:
+    """Weights, scale and bias."""
+    columns = [SIGNALS.index(s) for s in signals]
+    x = np.nan_to_num(lists.x[:, columns])
+    spread = x.std(axis=0) + 1e-9
+    z = x / spread
+    found = np.add.reduceat(lists.y.astype(float), lists.starts)
+    query_weight = (found > 0) / np.bincount(lists.sets, minlength=len(PLAN))[lists.sets]
+    of = np.repeat(np.arange(len(lists.starts)), np.diff([*lists.starts, len(lists.y)]))
+
+    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        s = z @ w
+        s = s - np.maximum.reduceat(s, lists.starts)[of]
+        e = np.exp(s)
+        total = np.add.reduceat(e, lists.starts)
+        log_p = s - np.log(total)[of]
+        share = lists.y / np.maximum(found, 1)[of] * query_weight[of]
+        gradient = (e / total[of]) * query_weight[of] - share
+        return float(-(share * log_p).sum() + 1e-3 * w @ w), z.T @ gradient + 2e-3 * w
+
+    weights = minimize(loss, np.zeros(len(columns)), jac=True, method="L-BFGS-B").x / spread
+    return (weights, *_calibrate(x @ weights, lists, query_weight[of]))
+
+
+def _calibrate(score: NDArray[np.float64], lists: Lists, weight: NDArray[np.float64]) -> tuple[float, float]:
+    y = lists.y.astype(float)
+
+    def loss(p: NDArray[np.float64]) -> float:
+        logit = p[0] * score + p[1]
+        return float((weight * (np.logaddexp(0, logit) - y * logit)).sum())
+
+    scale, bias = minimize(loss, np.array([1.0, -4.0]), method="Nelder-Mead").x
+    return float(scale), float(bias)
+
+
+def ndcg(lists: Lists, score: NDArray[np.float64], k: int = 10) -> tuple[list[float], list[float]]:
+    """NDCG@k and recall@k, averaged by set."""
+    ends = [*lists.starts[1:], len(lists.y)]
+    gains = 1 / np.log2(np.arange(2, k + 2))
+    out = np.zeros((len(lists.starts), 2))
+    for i, (a, b) in enumerate(zip(lists.starts, ends, strict=True)):
+        top = a + np.argsort(-score[a:b], kind="stable")[:k]
+        hits = lists.y[top]
+        out[i] = (gains[: len(top)] * hits).sum() / gains[: min(k, lists.gold[i])].sum(), hits.sum() / lists.gold[i]
+    by = [out[lists.sets == s].mean(axis=0) for s in range(len(PLAN))]
+    return [float(b[0]) for b in by], [float(b[1]) for b in by]
+
+
+def report(name: str, lists: Lists, score: NDArray[np.float64]) -> None:
+    n, r = ndcg(lists, score)
+    cells = "  ".join(f"{s[0]} {100 * b:5.1f}/{100 * a:5.1f}" for s, a, b in zip(PLAN, n, r, strict=True))
+    print(f"{name:34s} {cells}   mean {100 * np.mean(r):.1f}/{100 * np.mean(n):.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", choices=["collect", "fit"])
+    parser.add_argument("--model", default=None, help="embedder the weights belong to")
+    given = parser.parse_args()
+    if given.step == "collect":
+        for split in (Split.TRAINING, Split.DEVELOPMENT):
+            collect(split)
+        return
+    train, check = load(Split.TRAINING), load(Split.DEVELOPMENT)
+    table: dict[str, Any] = json.loads(TARGET.read_text())
+    out: dict[str, Any] = {}
+    for name, signals in MODELS.items():
+        columns = [SIGNALS.index(s) for s in signals]
+        if np.isnan(check.x[:, columns]).all(axis=0).any():
+            continue
+        weights, scale, bias = fit(train, signals)
+        out[name] = {
+            "bias": round(bias, 4),
+            "weights": {s: round(float(w * scale), 4) for s, w in zip(signals, weights, strict=True)},
+            "strong": 0.5,
+            "maybe": 0.1,
+        }
+        print(name, out[name])
+        report(name, check, np.nan_to_num(check.x[:, columns]) @ weights)
+    for s in SIGNALS[:3]:
+        report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
+    if given.model:
+        table[given.model] = {**table.get(given.model, {}), **out}
+        TARGET.write_text(json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
