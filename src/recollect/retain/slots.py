@@ -167,6 +167,9 @@ def slot(text: str, speaker: str | None = None) -> Slot | None:
 
 def _only_statement(text: str) -> str | None:
     """The one sentence of ``text`` that is more than an interjection ("Hey Bob! Big news.")."""
+    text = text.strip()
+    if not _SEVERAL.search(text):
+        return _OPENING.sub("", text, count=1)
     found = [text[start:end] for start, end in sentences(text)]
     if len(found) > 1:
         found = [sentence for sentence in found if len(sentence.split()) > _INTERJECTION]
@@ -194,6 +197,7 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
     return Slot(subject, relation, value)
 
 
+_SEVERAL = re.compile(r"[.!…。！？]\s*\S|\n")
 _INTERJECTION = 3
 # How many words may follow the value: a reason or a time, not another fact.
 _REST = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from recollect.language.entities.gazetteer import common_words, given_names
+from recollect.language.entities.gazetteer import common_words, given_names, name_like_words
 from recollect.language.entities.kinds import kind_of, looks_like_person
 from recollect.language.entities.lexicon import (
     CALENDAR,
@@ -167,11 +167,13 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
     if size == 1 and word.folded in TITLES:
         return True
     often = common_words().get(word.folded)
+    if word.folded in given_names() and not shouting:
+        if often is None and word.folded not in name_like_words():
+            return False
+        # "Grace is here", "Mark said"; not "See the note", "Mark the page".
+        return (word.opens or often is False) and size == 1 and not _acts(words, index)
     if often is None:
         return False
-    if word.folded in given_names() and not shouting:
-        # "Grace is here", "Mark said"; not "See the note", "Mark the page".
-        return (word.opens or not often) and size == 1 and not _acts(words, index)
     if _loud(word):
         return True
     if word.opens or shouting:
