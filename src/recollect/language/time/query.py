@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+
 from recollect.language.time.calendar import ORDER, unit
 from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
 from recollect.language.time.reader import read
