@@ -285,6 +285,12 @@ TOGETHER = [
     ("Alice is happy", "Alice is tired"),
     ("Alice is in Paris", "Alice is in Berlin"),
     ("Bob bought a car", "Bob bought a bike"),
+    ("Alice's phone number is 555-1234", "Alice's phone is broken"),
+    ("My wife is Carol", "My wife's schedule is full"),
+    ("Alice's manager is Bob", "Alice's manager is nice"),
+    ("The deadline is Friday", "The deadline is tight"),
+    ("Our budget is 5000", "Alice has updated our budget to include travel"),
+    ("Alice uses Slack for her team", "Alice uses Zoom for her team"),
 ]
 
 

@@ -40,7 +40,7 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _VALUE_END = re.compile(
-    r"[;!?]|\.(?=\s|$)|,(?! (?:inc|llc|ltd|[A-Z][\w.]+$))|\s[—–-]\s|\s\(|\s(?:because|but|so that|so|after|when|while|where|which|who|though"
+    r"[;!?]|\.(?=\s|$)|,(?! (?:inc|llc|ltd|\d{4}\b|[A-Z][\w.]+$))|\s[—–-]\s|\s\(|\s(?:because|but|so that|so|after|when|while|where|which|who|though"
     r"|although|as well|until|thanks|and (?:i|he|she|it|we|they|is|has|was|works?|lives?|loves?|likes?)"
     r"|with (?:my|his|her|their)|instead of|rather than|for (?:now|the|about|\d)|to be)\b",
     re.IGNORECASE,
@@ -77,6 +77,8 @@ _SUBJECT = (
 )
 _ADVERB = r"(?: (?:now|currently|just|also|still|recently|finally|officially|actually|already))?"
 _BE = rf"(?:(?: is| am| are|['’]s|['’]m|['’]re){_ADVERB})"
+# After an attribute "'s" is a possessive: "her husband's schedule".
+_IS = rf"(?: (?:is|are){_ADVERB})"
 _VALUE = r"(?P<value>.+)$"
 _PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9]).*)$"
 
@@ -92,10 +94,10 @@ _ATTRIBUTE = (
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
     # Somebody's attribute, and changes of it.
-    ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_BE} {_VALUE}"),
-    ("favorite {attribute}", rf"^(?P<value>[^,]+?){_BE} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
-    ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_BE}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
-    ("{attribute}", rf"^(?P<who>I|{_NAME}(?: {_NAME})?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
+    ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_IS} {_VALUE}"),
+    ("favorite {attribute}", rf"^(?P<value>[^,]+?){_IS} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
+    ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_IS}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
+    ("{attribute}", rf"^(?P<who>I|(?-i:[A-Z])[\w.'’-]*(?: (?-i:[A-Z])[\w.'’-]*)?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
     # Work, school, home.
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
@@ -111,8 +113,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("partner", rf"^{_SUBJECT}{_BE} (?P<value>single|divorced|widowed)[.!]?$"),
     ("position", rf"^{_SUBJECT} (?:was|got|has been)(?: just)? (?:promoted|appointed|named) (?:to |as )?(?P<value>.+)$"),
     # Things.
-    ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
-    ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) (?:as|for) (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
+    ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) as (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
+    ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) as (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("version", rf"^{_SUBJECT}(?: (?:runs|is running|is (?:now )?(?:on|at)|uses)| (?:was|has been|got) (?:upgraded|updated|bumped|migrated|downgraded)(?: from .+?)? to| upgraded(?: from .+?)? to)(?: version)? (?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
     ("version", rf"^(?:I|we|{_NAME}) (?:upgraded|updated|bumped|migrated|downgraded) (?P<subject>(?:the |our |my )?[\w-]+(?: [\w-]+)?)(?: from .+?)? to (?:version )?(?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
     ("status", rf"^{_SUBJECT}{_BE} (?P<value>open|closed|on|off|up|down|online|offline|active|inactive|enabled|disabled|done|blocked|in progress|pending|approved|rejected|live|deprecated|merged|resolved|fixed|broken|available|unavailable|cancell?ed|completed?|finished|retired|unemployed|pregnant|sold out)[.!]?$"),
@@ -137,6 +139,25 @@ _SAME_ATTRIBUTE = {
     "boyfriend": "partner", "fiancé": "partner", "fiancée": "partner", "date of birth": "birthday",
     "birthdate": "birthday", "home address": "address", "location": "location",
 }  # fmt: skip
+_DATE = r"\d|\b(?:to(?:day|morrow|night)|noon|midnight|week|month|end|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december)"
+_PROPER_NAME = r"^(?:the |dr\.? |mr\.? |mrs\.? |ms\.? )?(?-i:[A-Z])"
+# What a value must look like, so that "the phone is broken" is not a number.
+_FORMS: dict[str, str] = {
+    "phone number": r"\d{3}", "email": "@", "salary": r"\d", "rent": r"\d", "price": r"\d",
+    "budget": r"\d", "age": r"\d", "height": r"\d", "weight": r"\d", "version": r"\d",
+    "port": r"\d", "pin": r"\d", "timeout": r"\d", "limit": r"\d", "deadline": _DATE,
+    "birthday": _DATE, "date": _DATE, "manager": _PROPER_NAME, "partner": _PROPER_NAME,
+    "owner": _PROPER_NAME, "name": _PROPER_NAME, "ceo": _PROPER_NAME, "cto": _PROPER_NAME,
+    "cfo": _PROPER_NAME, "president": _PROPER_NAME, "doctor": _PROPER_NAME,
+    "dentist": _PROPER_NAME, "landlord": _PROPER_NAME, "capital": _PROPER_NAME,
+    "password": r"^\S+$", "username": r"^\S+$", "address": r"\d|^(?-i:[A-Z])",
+}  # fmt: skip
+_NO_VALUE = re.compile(
+    r"^(?:to|very|too|so|quite|really|also|being|that|crucial|important|essential|great|good|bad"
+    r"|perfect|fine|ready|due|coming|approaching|unknown|unclear|missing|still|about|because|tall"
+    r"|nice|kind|amazing|awesome|tight|wrong|correct|clear|set|changing|like|the same)\b",
+    re.IGNORECASE,
+)
 _QUALIFIERS = re.compile(r"^(?:new|current|latest|official|main|primary) ")
 _TRIGGER = re.compile(
     r"\b(?:is|am|are|works?|working|joined|started|lives?|living|moved|relocated|resides?|settled|turned|married"
@@ -194,6 +215,8 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
     attribute = groups.get("attribute")
     if attribute:
         relation = relation.format(attribute=_attribute(attribute))
+        if _NO_VALUE.match(raw) or not _has_form(relation, raw):
+            return None
     return Slot(subject, relation, value)
 
 
@@ -204,6 +227,17 @@ _REST = 8
 _AND_MORE = re.compile(
     r",? and (?:i|he|she|it|we|they|is|has|was|works?|lives?|loves?|likes?)\b", re.IGNORECASE
 )
+
+
+@cache
+def _form(attribute: str) -> re.Pattern[str] | None:
+    form = _FORMS.get(attribute) or _FORMS.get(attribute.rsplit(" ", 1)[-1])
+    return re.compile(form, re.IGNORECASE) if form else None
+
+
+def _has_form(relation: str, raw: str) -> bool:
+    form = _form(relation)
+    return form is None or bool(form.search(raw.strip("\"'“”‘’ ")))
 
 
 def _cut(raw: str) -> str:
