@@ -32,6 +32,7 @@ _INTEGERS = frozenset(
         "decade",
         "half",
         "rolling",
+        "relpost",
     }
 )
 _FOUNDING = frozenset(
@@ -76,6 +77,7 @@ class Lexicon:
     licences: dict[str, frozenset[str]]
     cues: dict[str, frozenset[str]]
     relations: dict[str, list[tuple[str, tuple[str, ...]]]]
+    day_first: bool
 
 
 def fold(text: str) -> str:
@@ -115,6 +117,7 @@ def lexicon(language: str) -> Lexicon:
         name: {key: list(words) for key, words in data.pop(name, {}).items()}
         for name in ("weak", "licence", "cue")
     }
+    setting = data.pop("setting", {})
     entries: dict[str, list[Entry]] = {}
     founding: set[str] = set()
     for category, table in data.items():
@@ -128,6 +131,7 @@ def lexicon(language: str) -> Lexicon:
         {name: frozenset(words) for name, words in lists["licence"].items()},
         {name: frozenset(words) for name, words in lists["cue"].items()},
         _relations(lists["cue"]),
+        "day_first" in setting,
     )
 
 
@@ -191,7 +195,7 @@ def languages_of(folded: str, words: list[str]) -> tuple[str, ...]:
             return ("ja",) if any(word in folded for word in _signatures()["ja"]) else ("zh",)
     present = frozenset(words)
     counts = {name: len(present & signature) for name, signature in _signatures().items()}
-    best = max(counts, key=counts.__getitem__)
-    if counts[best] <= counts["en"]:  # a word or two of another language is no switch
+    most = max(counts.values())
+    if not most or counts["en"] == most > 1:  # a word or two of another language is no switch
         return ("en",)
-    return (best, "en")
+    return (*(name for name, count in counts.items() if count == most and name != "en"), "en")

@@ -124,7 +124,9 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
                     edges.append(("WEEKENDWORD", value, end))
         if at and words[at - 1] in _MONEY:
             continue
-        for (category, value), stop in shapes_at(reading.folded, token.start, token.word):
+        for (category, value), stop in shapes_at(
+            reading.folded, token.start, token.word, reading.lexicon.day_first
+        ):
             if stop in ends:
                 edges.append((category, value, ends[stop]))
     return lexical

@@ -147,6 +147,20 @@ def _md(match: re.Match[str]) -> Made:
     return "T", replace(month_day(first, second), weak=weak)
 
 
+def _dmy(match: re.Match[str]) -> Made:
+    day, month = int(match[1]), int(match[3])
+    return _date(full_year(match[4]), *((month, day) if month <= 12 else (day, month)))
+
+
+def _dm(match: re.Match[str]) -> Made:
+    day, month = int(match[1]), int(match[2])
+    made = month_day(*((month, day) if month <= 12 else (day, month)))
+    return "T", replace(made, weak="slash" if "/" in match[0] else "dash")
+
+
+_DAY_FIRST = {_mdy: _dmy, _md: _dm}
+
+
 def _ym(match: re.Match[str]) -> Made:
     return "T", unit_at(datetime(int(match[1]), int(match[2]), 1), Grain.MONTH, "month")
 
@@ -290,7 +304,9 @@ def _compiled() -> list[_Shape]:
     return [(re.compile(pattern), make) for pattern, make in _SHAPES]
 
 
-def shapes_at(folded: str, start: int, word: str) -> list[tuple[Made, int]]:
+def shapes_at(
+    folded: str, start: int, word: str, day_first: bool = False
+) -> list[tuple[Made, int]]:
     """All that the figures at a place can be, with where each ends."""
     if not word[0].isdigit() and word not in _LETTERS:
         return []
@@ -300,6 +316,8 @@ def shapes_at(folded: str, start: int, word: str) -> list[tuple[Made, int]]:
         if match is None:
             continue
         try:
+            if day_first:
+                make = _DAY_FIRST.get(make, make)
             found.append((make(match), match.end()))
         except ValueError:
             continue  # figures that are no date, such as 24/7

@@ -1,5 +1,13 @@
 """The grammar's rules. Importing this package declares them all."""
 
-from recollect.language.time.rules import clock, dates, numbers, ranges, relative, repeats
+from recollect.language.time.rules import (
+    clock,
+    dates,
+    numbers,
+    ranges,
+    relative,
+    repeats,
+    suffixes,
+)
 
-__all__ = ["clock", "dates", "numbers", "ranges", "relative", "repeats"]
+__all__ = ["clock", "dates", "numbers", "ranges", "relative", "repeats", "suffixes"]
