@@ -70,6 +70,7 @@ def _root(
     Answers go to stdout, talk to stderr; --json works on every command, before or after it.
     """
     ctx.obj = Session(db, config, as_json)
+    ctx.default_map = {"eval": {"db": db, "as_json": as_json}}  # it declares these itself
 
 
 def _add(function: Callable[..., None], name: str | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +12,8 @@ import typer
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from recollect.config import Settings
 
 
@@ -60,6 +61,7 @@ def _draw(findings: list[Finding]) -> None:
 
 def _versions() -> Iterator[Finding]:
     import platform
+    import sqlite3
     from importlib.metadata import PackageNotFoundError, version
 
     yield Finding("recollect", True, version("recollect"))
@@ -134,6 +136,8 @@ def _store(session: Session) -> Iterator[Finding]:
 
 def _file(path: Path) -> Iterator[Finding]:
     """Read only and without our own code first: a damaged file must still be reported on."""
+    import sqlite3
+
     from recollect.storage.sqlite.connection import translated
 
     def readable() -> str:

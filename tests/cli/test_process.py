@@ -1,0 +1,91 @@
+"""The real process: exit codes, pipes, signals, a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+RECOLLECT = [sys.executable, "-m", "recollect.cli"]
+
+
+def _in_a_terminal(*arguments: str, **environment: str) -> str:
+    """What a person sees: stdout and stderr on one 100-column terminal."""
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment}
+    process = subprocess.Popen(
+        [*RECOLLECT, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=env
+    )
+    os.close(theirs)
+    seen = b""
+    while select.select([ours], [], [], 20)[0]:
+        try:
+            read = os.read(ours, 65536)
+        except OSError:  # Linux's way of saying that the other side has closed
+            break
+        if not read:
+            break
+        seen += read
+    os.close(ours)
+    assert process.wait(20) == 0
+    return seen.decode()
+
+
+def test_a_terminal_gets_the_ranks_drawn(store: Path) -> None:
+    seen = _in_a_terminal("--db", str(store), "recall", "alice", "Where does Alice work?")
+    assert "semantic  keyword  graph  temporal" in seen
+    assert "█1" in seen and "\x1b[" in seen
+
+
+def test_no_color_leaves_the_drawing_without_escape_sequences(store: Path) -> None:
+    seen = _in_a_terminal(
+        "--db", str(store), "recall", "alice", "Where does Alice work?", NO_COLOR="1"
+    )
+    assert "█1" in seen and "\x1b[" not in seen
+
+
+def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
+    command = f"{' '.join(RECOLLECT)} --db {store} export alice | true; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert (ran.stdout, ran.stderr) == ("141\n", "")
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*RECOLLECT, "--db", str(tmp_path / "m.db"), "retain", "b", "-"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(1.0)  # it waits for stdin by now
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130 and said.startswith("error: interrupted")
+
+
+def test_version() -> None:
+    ran = subprocess.run(
+        [*RECOLLECT, "--version"], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert ran.stdout.startswith("recollect ")
+
+
+@pytest.mark.parametrize("module", ["numpy", "onnxruntime", "rich", "sqlite3"])
+def test_help_needs_nothing_heavy_of_the_command_line(module: str) -> None:
+    """What the `cli` package itself brings in; the speed of --help is benchmarks/cli_start.py."""
+    code = (
+        "import sys, recollect; before = set(sys.modules)\n"
+        "from recollect.cli import main; main(['--help'])\n"
+        f"sys.exit({module!r} in set(sys.modules) - before)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=20, check=False)
+    assert ran.returncode == 0

@@ -1,0 +1,201 @@
+"""recall, why, load and when from the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+
+def _first(ask: Any, query: str, *options: str) -> dict[str, Any]:
+    return ask("recall", "alice", query, "--json", *options).json["results"][0]
+
+
+def test_recall_prints_tab_separated_hits_into_a_pipe(ask: Any) -> None:
+    number, score, band, date, memory_id, text = (
+        ask("recall", "alice", "E-1093").out.splitlines()[0].split("\t")
+    )
+    assert (number, date, text) == (
+        "1",
+        "2026-02-17",
+        "The error code E-1093 means that an invoice has no tax region.",
+    )
+    assert float(score) > 0 and band in ("strong", "maybe", "noise") and len(memory_id) == 36
+
+
+def test_recall_json_is_the_librarys_own_answer(ask: Any) -> None:
+    answer = ask("recall", "alice", "Where does Alice work?", "--json").json
+    assert answer["bank"] == "alice"
+    assert answer["results"][0]["text"] == "Alice works at Google."
+    assert set(answer["results"][0]["arms"]) <= {"semantic", "keyword", "graph", "temporal"}
+
+
+def test_json_may_stand_before_the_command(ask: Any) -> None:
+    assert ask("--json", "recall", "alice", "E-1093").json["query"] == "E-1093"
+
+
+def test_talk_goes_to_stderr_and_not_among_the_data(ask: Any) -> None:
+    ran = ask("recall", "alice", "E-1093")
+    assert "tokens" in ran.err and "tokens" not in ran.out
+
+
+def test_k_limits_the_hits_in_json_too(ask: Any) -> None:
+    assert len(ask("recall", "alice", "Alice", "-k", "1", "--json").json["results"]) == 1
+
+
+def test_the_question_can_come_from_stdin(ask: Any) -> None:
+    assert ask("recall", "alice", "-", "--json", stdin="E-1093\n").json["query"] == "E-1093\n"
+
+
+def test_types_filter(ask: Any) -> None:
+    found = ask("recall", "alice", "What does Dana think?", "--types", "opinion", "--json").json[
+        "results"
+    ]
+    assert [hit["type"] for hit in found] == ["opinion"]
+
+
+def test_tags_filter_with_their_mode(ask: Any) -> None:
+    found = ask(
+        "recall", "alice", "Alice", "--tags", "work,people", "--tags-match", "all_strict", "--json"
+    ).json
+    assert [hit["text"] for hit in found["results"]] == ["Alice's manager is Dana Okafor."]
+
+
+def test_tag_groups_are_json(ask: Any) -> None:
+    group = '[{"and": [{"tags": ["work"]}, {"not": {"tags": ["people"]}}]}]'
+    found = ask("recall", "alice", "Alice", "--tag-groups", group, "--json").json["results"]
+    assert [hit["text"] for hit in found] == ["Alice works at Google."]
+
+
+def test_as_of_leaves_out_what_was_learned_later(ask: Any) -> None:
+    assert (
+        ask("recall", "alice", "hiring freeze", "--as-of", "2026-01-01", "--json").json["results"]
+        == []
+    )
+
+
+def test_at_anchors_last_spring(ask: Any) -> None:
+    window = ask("recall", "alice", "last spring", "--at", "2026-11-15", "--json").json["window"]
+    assert (window["start"][:10], window["end"][:10]) == ("2026-03-01", "2026-06-01")
+
+
+def test_from_and_to_name_the_window_with_the_last_day_in_it(ask: Any) -> None:
+    options = ("--from", "2026-02-01", "--to", "2026-02-28", "--json")
+    window = ask("recall", "alice", "what happened", *options).json["window"]
+    assert (window["start"][:10], window["end"][:10]) == ("2026-02-01", "2026-03-01")
+
+
+def test_min_score_is_a_floor(ask: Any) -> None:
+    found = ask("recall", "alice", "Where does Alice work?", "--min-score", "0.3", "--json").json[
+        "results"
+    ]
+    assert found and all(hit["score"] >= 0.3 for hit in found)
+
+
+def test_lean_answers_leave_the_long_fields_out(ask: Any) -> None:
+    assert "arms" not in _first(ask, "E-1093", "--verbosity", "lean")
+
+
+def test_explain_adds_the_tree_behind_the_score(ask: Any) -> None:
+    hit = _first(ask, "E-1093", "--explain")
+    assert hit["explanation"]["value"] == pytest.approx(hit["score"], abs=1e-3)
+
+
+def test_explain_draws_the_tree(ask: Any) -> None:
+    out = ask("recall", "alice", "E-1093", "--explain", "-k", "1").out
+    assert "final score = product of" in out and "recency factor" in out
+
+
+def test_trace_is_a_waterfall_on_stderr(ask: Any) -> None:
+    ran = ask("recall", "alice", "E-1093", "--trace")
+    assert all(
+        stage in ran.err
+        for stage in ("understand", "semantic", "keyword", "fuse", "pack", "MainThread")
+    )
+    assert "█" not in ran.out
+
+
+def test_trace_is_in_the_json(ask: Any) -> None:
+    stages = ask("recall", "alice", "E-1093", "--trace", "--json").json["trace"]["stages"]
+    assert {"understand", "retrieve", "fuse", "pack"} <= {s["stage"] for s in stages}
+
+
+def test_chunks_bring_the_source_text(run: Any, tmp_path: Any) -> None:
+    db = tmp_path / "m.db"
+    run("--db", db, "retain", "b", "Bob plays chess.", "--document-id", "note")
+    answer = run("--db", db, "recall", "b", "chess", "--chunks", "--json").json
+    assert answer["chunks"][0]["document_id"] == "note"
+
+
+def test_as_context_is_ready_for_a_prompt(ask: Any) -> None:
+    out = ask("recall", "alice", "Where does Alice work?", "--as-context").out
+    assert out.startswith("[1] (2026-04-02) Alice works at Google.")
+
+
+def test_nothing_known_is_said_and_is_no_error(ask: Any) -> None:
+    ran = ask("recall", "alice", "zebra crossings in Antarctica", "--min-score", "0.5")
+    assert (ran.code, ran.out) == (0, "") and "nothing is known" in ran.err
+
+
+def test_markup_in_a_memory_is_only_text(ask: Any) -> None:
+    assert (
+        "[bold]deploy[/bold]" in ask("recall", "alice", "deploy script", "--explain", "-k", "1").out
+    )
+
+
+def test_escape_sequences_in_a_memory_do_not_reach_the_terminal(ask: Any) -> None:
+    out = ask("recall", "alice", "deploy script").out
+    assert "script prints" in out and "\x1b" not in out
+
+
+def test_why_follows_a_returned_memory_to_its_rank(ask: Any) -> None:
+    memory_id = _first(ask, "E-1093")["id"]
+    answer = ask("why", "alice", "E-1093", memory_id, "--json").json
+    assert (answer["returned"], answer["rank"]) == (True, 1)
+
+
+def test_why_not_names_the_stage_and_what_was_needed(ask: Any) -> None:
+    memory_id = _first(ask, "E-1093")["id"]
+    ran = ask("why", "alice", "What does Dana think?", memory_id, "--types", "opinion")
+    assert "left at filter" in ran.out and "needed" in ran.out
+
+
+def test_load_shows_one_memory_whole(ask: Any) -> None:
+    memory_id = _first(ask, "What does Dana think about tea?")["id"]
+    loaded = ask("load", "alice", memory_id, "--json").json
+    assert (loaded["type"], loaded["confidence"]) == ("opinion", 0.6)
+
+
+def test_load_can_show_links_and_revisions(ask: Any) -> None:
+    loaded = ask(
+        "load", "alice", _first(ask, "E-1093")["id"], "--links", "--revisions", "--json"
+    ).json
+    assert loaded["revisions"] == [] and isinstance(loaded["links"], list)
+
+
+def test_when_reads_last_spring(run: Any) -> None:
+    (found,) = run("when", "last spring", "--at", "2026-11-15", "--json").json["expressions"]
+    assert found["range"]["start"].startswith("2026-03-01") and found["range"]["end"].startswith(
+        "2026-06-01"
+    )
+    assert (found["range"]["through"], found["grain"], found["span"]) == (
+        "2026-05-31",
+        "season",
+        [0, 11],
+    )
+
+
+def test_when_in_text_shows_the_last_day_included(run: Any) -> None:
+    assert "2026-05-31" in run("when", "last spring", "--at", "2026-11-15").out
+
+
+def test_when_finds_no_time_where_none_is_named(run: Any) -> None:
+    ran = run("when", "What may Alice do?", "--at", "2026-11-15", "--json")
+    assert ran.json["expressions"] == [] and ran.code == 0
+
+
+def test_recall_leaves_the_bank_unchanged(ask: Any) -> None:
+    before = ask("memories", "alice", "--json").out
+    ask("recall", "alice", "E-1093")
+    assert json.loads(ask("memories", "alice", "--json").out) == json.loads(before)

@@ -1,0 +1,161 @@
+"""retain, review, forget, export and import from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def own(run: Any, tmp_path: Path) -> Any:
+    """The command line on a store of this test's own."""
+    return lambda *arguments, stdin="": run("--db", tmp_path / "own.db", *arguments, stdin=stdin)
+
+
+def _texts(own: Any, bank: str = "b") -> list[str]:
+    return [m["text"] for m in own("memories", bank, "--json").json]
+
+
+def test_retain_gives_the_ids_on_stdout(own: Any) -> None:
+    memory_id, what = own("retain", "b", "Bob plays chess.").out.split()
+    assert (
+        own("load", "b", memory_id, "--json").json["text"] == "Bob plays chess." and what == "new"
+    )
+
+
+def test_retain_json_says_what_was_new(own: Any) -> None:
+    assert len(own("retain", "b", "Bob plays chess.", "--json").json["new"]) == 1
+
+
+def test_retaining_the_same_again_is_known_not_new(own: Any) -> None:
+    own("retain", "b", "Bob plays chess.")
+    again = own("retain", "b", "Bob plays chess.", "--json").json
+    assert (again["new"], len(again["known"])) == ([], 1)
+
+
+def test_a_dash_reads_stdin(own: Any) -> None:
+    own("retain", "b", "-", stdin="Bob plays the cello.\n")
+    assert _texts(own) == ["Bob plays the cello."]
+
+
+def test_a_dash_reads_jsonl_when_told_so(own: Any) -> None:
+    own("retain", "b", "-", "--jsonl", stdin='{"text": "One."}\n{"text": "Two."}\n')
+    assert sorted(_texts(own)) == ["One.", "Two."]
+
+
+def test_a_markdown_file_becomes_one_document(own: Any, tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("# Pets\n\nBob has a cat called Tom.\n", "utf-8")
+    own("retain", "b", note)
+    assert [d["id"] for d in own("documents", "b", "--json").json] == ["note.md"]
+
+
+def test_document_id_wins_over_the_name_of_the_file(own: Any, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("Bob has a cat called Tom.", "utf-8")
+    own("retain", "b", "--file", note, "--document-id", "pets")
+    assert [d["id"] for d in own("documents", "b", "--json").json] == ["pets"]
+
+
+def test_a_document_can_be_read_back(own: Any) -> None:
+    own("retain", "b", "Bob has a cat called Tom.", "--document-id", "pets")
+    assert own("documents", "b", "pets").out == "Bob has a cat called Tom.\n"
+
+
+def test_options_of_retain_reach_the_memory(own: Any) -> None:
+    options = (
+        "--timestamp",
+        "2026-03-01",
+        "--context",
+        "chat",
+        "--tag",
+        "a,b",
+        "--metadata",
+        "source=slack",
+    )
+    own(
+        "retain",
+        "b",
+        "Tea is nice.",
+        "--fact",
+        *options,
+        "--speaker",
+        "Bob",
+        "--type",
+        "opinion",
+        "--confidence",
+        "0.8",
+    )
+    (memory,) = own("memories", "b", "--json").json
+    told = {
+        name: memory[name]
+        for name in ("context", "tags", "metadata", "speaker", "type", "confidence")
+    }
+    assert told == {
+        "context": "chat", "tags": ["a", "b"], "metadata": {"source": "slack"}, "speaker": "Bob", "type": "opinion",
+        "confidence": 0.8,
+    }  # fmt: skip
+
+
+def test_nothing_is_stored_when_one_of_the_inputs_cannot_be_read(own: Any, tmp_path: Path) -> None:
+    own("retain", "b", "Bob plays chess.")
+    assert own("retain", "b", "Bob sings.", tmp_path / "missing.md").code == 2
+    assert _texts(own) == ["Bob plays chess."]
+
+
+def test_forget_deletes_one_memory(own: Any) -> None:
+    memory_id = own("retain", "b", "Bob plays chess.", "--json").json["new"][0]
+    assert own("forget", "b", memory_id, "--json").json == {"bank": "b", "forgotten": 1}
+    assert _texts(own) == []
+
+
+def test_forget_deletes_a_document(own: Any) -> None:
+    own("retain", "b", "Bob has a cat called Tom.", "--document-id", "pets")
+    own("forget", "b", "--document-id", "pets")
+    assert own("documents", "b", "--json").json == []
+
+
+def test_forget_deletes_a_bank_only_after_a_yes(own: Any) -> None:
+    own("retain", "b", "Bob plays chess.")
+    assert own("forget", "b", "--all").code == 2
+    assert _texts(own) == ["Bob plays chess."]
+
+
+def test_forget_deletes_a_bank_with_yes(own: Any) -> None:
+    own("retain", "b", "Bob plays chess.")
+    own("forget", "b", "--all", "--yes")
+    assert own("banks", "--json").json == []
+
+
+def test_review_marks_a_memory_as_still_true(own: Any) -> None:
+    memory_id = own("retain", "b", "Deploy on Fridays.", "--kind", "lesson", "--json").json["new"][
+        0
+    ]
+    assert own("review", "b", memory_id, "--json").json["last_reviewed_at"]
+
+
+def test_export_is_json_lines(ask: Any) -> None:
+    lines = [json.loads(line) for line in ask("export", "alice").out.splitlines()]
+    assert lines[0]["bank"] == "alice" and sum("memory" in line for line in lines) == 6
+
+
+def test_import_from_stdin_makes_the_bank_again(ask: Any, own: Any) -> None:
+    exported = ask("export", "alice").out
+    own("import", "-", "--bank", "copy", stdin=exported)
+    assert own("export", "copy").out.splitlines()[1:] == exported.splitlines()[1:]
+
+
+def test_export_to_a_file_keeps_stdout_free(ask: Any, own: Any, tmp_path: Path) -> None:
+    file = tmp_path / "alice.jsonl"
+    assert ask("export", "alice", "-o", file).out == ""
+    assert own("import", file, "--json").json["memories"] == 6
+
+
+def test_an_export_cut_short_imports_nothing(ask: Any, own: Any) -> None:
+    exported = ask("export", "alice").out
+    ran = own("import", "-", stdin=exported[: len(exported) // 2])
+    assert ran.code == 2 and "line" in ran.err
+    assert own("banks", "--json").json == []
