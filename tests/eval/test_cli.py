@@ -1,0 +1,122 @@
+"""`recollect eval` with the real engine: what it prints, writes and exits with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from recollect.cli.eval import eval_command
+
+LINES = [
+    {"unit": "u1", "text": "I moved to Lisbon last week.", "speaker": "Ana", "time": "2024-05-02"},
+    {
+        "unit": "u2",
+        "text": "My sister repaired the old kayak.",
+        "speaker": "Ben",
+        "time": "2024-05-03",
+    },
+    {
+        "unit": "u3",
+        "text": "The quarterly budget was approved.",
+        "speaker": "Ana",
+        "tags": ["work"],
+    },
+    {
+        "query": "Where does Ana live now?",
+        "gold": ["u1"],
+        "category": "where",
+        "time": "2024-06-01",
+    },
+    {"query": "Who repaired the kayak?", "gold": ["u2"], "category": "who", "time": "2024-06-01"},
+    {"query": "What about the budget?", "gold": ["u3"], "forbidden": ["u1"], "category": "what"},
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in LINES))
+    return path
+
+
+def run(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(eval_command)
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_json_goes_to_stdout_and_holds_every_figure(file: Path) -> None:
+    result = run(str(file), "--json", "--k", "1,10")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert report["overall"]["recall@10"]["value"] == 1.0
+    assert set(report["by_category"]) == {"where", "who", "what"}
+
+
+def test_stages_and_cpu_are_timed(file: Path) -> None:
+    latency = json.loads(run(str(file), "--json").stdout)["latency"]
+    assert latency["cpu"]["p50"] > 0
+    assert any(name.startswith("stage ") for name in latency)
+
+
+def test_a_gate_that_holds_exits_with_0_and_one_that_does_not_with_1(file: Path) -> None:
+    assert run(str(file), "--fail-under", "recall@10=1").exit_code == 0
+    assert run(str(file), "--fail-under", "hit@5<=0.5").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--fail-under", "nonsense"),
+        ("--fail-under", "recall@7=0.5"),
+        ("--k", "0"),
+        ("--format", "tarot"),
+        ("--split", "holdout"),
+        ("--bank", "nobody"),
+        ("--budget", "endless"),
+    ],
+)
+def test_an_option_that_cannot_be_used_exits_with_2_and_a_hint(
+    file: Path, arguments: tuple[str, ...]
+) -> None:
+    result = run(str(file), *arguments)
+    assert result.exit_code == 2
+    assert "hint:" in result.stderr
+
+
+def test_ablations_show_every_part(file: Path) -> None:
+    ablations = json.loads(run(str(file), "--json", "--ablate").stdout)["ablations"]
+    assert {"only keyword", "only fusion", "without graph", "fusion + rerank"} <= set(ablations)
+
+
+def test_the_html_report_is_written(file: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run(str(file), "--html", str(page)).exit_code == 0
+    assert "<svg" in page.read_text()
+
+
+def test_queries_alone_are_asked_of_a_bank_that_exists(tmp_path: Path) -> None:
+    import recollect
+
+    db = tmp_path / "own.db"
+    with recollect.open(str(db)) as memory:
+        made = memory.retain("ana", "Ana moved to Lisbon.").items[0].memory_ids[0]
+    path = tmp_path / "queries.jsonl"
+    path.write_text(json.dumps({"query": "Where did Ana move?", "gold": [made]}))
+    result = run(str(path), "--db", str(db), "--bank", "ana", "--json")
+    assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
+
+
+def test_measuring_a_file_leaves_the_users_store_alone(file: Path, tmp_path: Path) -> None:
+    import recollect
+
+    db = tmp_path / "own.db"
+    with recollect.open(str(db)) as memory:
+        memory.retain("ana", "Ana moved to Lisbon.")
+    run(str(file), "--db", str(db), "--json")
+    with recollect.open(str(db)) as memory:
+        assert [bank.id for bank in memory.banks()] == ["ana"]

@@ -1,0 +1,82 @@
+"""How units become memories, and how gold is found again when two of them become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.eval import Bank, Query, Recollect, Unit
+from recollect.eval.systems import BATCH, batches, item
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[recollect.Recollect]:
+    with recollect.open(str(tmp_path / "m.db")) as opened:
+        yield opened
+
+
+def test_a_conversation_is_not_cut_by_a_batch() -> None:
+    units = [
+        Unit(str(i), "x", session="long" if i < BATCH + 20 else "next") for i in range(BATCH + 50)
+    ]
+    sizes = [len(batch) for batch in batches(units)]
+    assert sizes == [BATCH + 20, 30]
+
+
+def test_loose_units_are_cut_into_batches() -> None:
+    assert [len(b) for b in batches([Unit(str(i), "x") for i in range(250)])] == [100, 100, 50]
+
+
+def test_a_session_that_comes_back_is_added_to() -> None:
+    assert item(Unit("u", "x", session="s"), {"s"})["update_mode"] == "append"
+
+
+def test_a_session_in_two_batches_keeps_all_its_units(memory: recollect.Recollect) -> None:
+    texts = [f"Person {i} repaired engine number {i * 37}." for i in range(BATCH + 5)]
+    units = [
+        Unit(f"u{i}", text, session="a" if i < 3 or i > BATCH else "b")
+        for i, text in enumerate(texts)
+    ]
+    bank = Bank("b", tuple(units), ())
+    Recollect(memory).index(bank)
+    assert memory.bank("b").memories == len(units)
+
+
+def test_a_unit_said_twice_is_found_by_either_id(memory: recollect.Recollect) -> None:
+    units = (Unit("first", "Ana repaired the kayak."), Unit("again", "Ana repaired the kayak."))
+    bank = Bank("b", units, (Query("q", "Who repaired the kayak?", ("again",)),))
+    system = Recollect(memory)
+    system.index(bank)
+    assert system.merged == 1
+    assert system.gold_key(bank, "again") in system.search(bank, bank.queries[0]).ids
+
+
+def test_a_variant_asks_the_same_banks_without_a_part(memory: recollect.Recollect) -> None:
+    bank = Bank(
+        "b", (Unit("u", "Ana repaired the kayak."),), (Query("q", "kayak repairs", ("u",)),)
+    )
+    system = Recollect(memory)
+    system.index(bank)
+    twin = system.variant("only keyword", ("semantic", "graph", "temporal", "rerank", "boost"))
+    assert twin.search(bank, bank.queries[0]).ids == ("u",)
+
+
+def test_tags_and_as_of_reach_recall(memory: recollect.Recollect) -> None:
+    from datetime import UTC, datetime
+
+    units = (
+        Unit("old", "Ana owns a kayak.", time=datetime(2024, 1, 1, tzinfo=UTC), tags=("home",)),
+        Unit("new", "Ben owns a canoe.", time=datetime(2024, 6, 1, tzinfo=UTC), tags=("work",)),
+    )
+    then = datetime(2024, 3, 1, tzinfo=UTC)
+    queries = (
+        Query("q1", "Who owns a boat, kayak or canoe?", as_of=then),
+        Query("q2", "Who owns a boat, kayak or canoe?", tags=("work",), tags_match="any_strict"),
+    )
+    bank = Bank("b", units, queries)
+    system = Recollect(memory)
+    system.index(bank)
+    assert [system.search(bank, q).ids for q in queries] == [("old",), ("new",)]
