@@ -123,12 +123,19 @@ class SqliteView:
               JOIN links INDEXED BY links_target ON links.bank = ?1 AND links.target = key""",
             (self.number, asked),
         )
-        found.sort(key=lambda e: (e[0], -e[3], e[1]))
-        source = np.array([e[0] for e in found], np.int64)
-        target = np.array([e[1] for e in found], np.int64)
-        weight = np.array([e[3] for e in found], np.float32)
-        causal = np.array([e[2] in CAUSAL for e in found], np.bool_)
-        keep = self.allows(target, allowed) & (_nth_of_group(source) < per_node)
+        best: dict[tuple[int, int, bool], float] = {}
+        for key, other, kind, weight in found:  # a pair linked both ways is one link
+            pair = (key, other, kind in CAUSAL)
+            best[pair] = max(weight, best.get(pair, 0.0))
+        ordered = sorted(best.items(), key=lambda e: (e[0][0], -e[1], e[0][1:]))
+        source = np.array([e[0][0] for e in ordered], np.int64)
+        target = np.array([e[0][1] for e in ordered], np.int64)
+        causal = np.array([e[0][2] for e in ordered], np.bool_)
+        weight = np.array([e[1] for e in ordered], np.float32)
+        # Filtered before it is cut: what may not be seen takes nobody's place.
+        seen = self.allows(target, allowed)
+        source, target, weight, causal = source[seen], target[seen], weight[seen], causal[seen]
+        keep = _nth_of_group(source) < per_node
         return Edges(source[keep], target[keep], weight[keep], causal[keep])
 
     # --- what is known of given memories -------------------------------------------------
