@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.retain.statements import (
     contradicts,
@@ -355,3 +357,64 @@ def test_an_interjection_does_not_hide_the_value() -> None:
 )  # fmt: skip
 def test_stance(old: str, new: str, expected: str) -> None:
     assert stance(old, new) == expected
+
+
+WORDS = st.sampled_from(
+    [
+        "Alice",
+        "Bob",
+        "works",
+        "at",
+        "for",
+        "Google",
+        "Apple",
+        "not",
+        "never",
+        "is",
+        "was",
+        "the",
+        "a",
+        "2",
+        "two",
+        "dogs",
+        "likes",
+        "tea",
+        "better",
+        "than",
+        "Paris",
+        "lives",
+        "in",
+        "My",
+        "favourite",
+        "color",
+        "blue",
+        "'",
+        ".",
+        ",",
+        "?",
+        "don't",
+        "because",
+        "I",
+        "moved",
+        "to",
+    ]
+)
+TEXTS = st.lists(WORDS, max_size=9).map(" ".join) | st.text(max_size=30)
+
+
+@given(TEXTS, TEXTS)
+def test_nearly_same_is_symmetric(one: str, other: str) -> None:
+    assert nearly_same(one, other) == nearly_same(other, one)
+
+
+@given(TEXTS)
+def test_a_statement_is_the_same_as_itself_and_never_against_itself(text: str) -> None:
+    assert nearly_same(text, text)
+    assert stance(text, text) == "strong_support"
+    found = slot(text, "Kim")
+    assert found is None or not contradicts(found, found)
+
+
+@given(TEXTS)
+def test_the_key_is_stable(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)

@@ -18,6 +18,8 @@ __all__ = ["CausalRelation", "find_causal"]
 
 Span = tuple[int, int]
 
+# A "sentence" longer than this is a log, a list or code: its cues relate nothing.
+_LONGEST = 1000
 _TRIM = re.compile(r"[\s,;:.!?()\"“”—–-]+")
 # Where a clause ends, seen from a cue.
 _CLAUSE_BREAK = re.compile(r";|, (?:but|and|so|or|although|though|while|whereas)\b| [—–-] |\) ?")
@@ -64,6 +66,8 @@ def find_causal(text: str) -> tuple[CausalRelation, ...]:
 
 
 def _in_sentence(text: str, start: int, end: int, before: Span | None) -> Iterator[CausalRelation]:
+    if end - start > _LONGEST:
+        return
     sentence = text[start:end]
     if not ANY_CUE.search(sentence) or sentence.endswith("?"):
         return

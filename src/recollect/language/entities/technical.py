@@ -8,20 +8,21 @@ from functools import cache
 
 __all__ = ["technical_spans"]
 
+# Repeats are bounded, so that a long run of letters and dots costs no more than its length.
 # Cheap test: with none of these characters no pattern below can match.
 _MAYBE = re.compile(r"[/_`@\d\\]|[a-z][A-Z]|[A-Z]:\\|\.[a-z]")
 
 _PATTERN = r"""
     (?P<url>\b(?:https?|ftp|s3|postgres(?:ql)?|redis|file)://[^\s<>"'`)\]]+|\bwww\.[^\s<>"'`)\]]+)
-  | (?P<mail>[\w.+-]+@[\w-]+\.[\w.-]+\w)
+  | (?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w)
   | (?P<handle>(?<![\w@])@\w{2,30}\b)
   | `(?P<code>[^`\n]{2,60})`
   | (?P<path>(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)+/?|\b[A-Z]:\\[\w.\\-]+
-      |(?<![\w/])[\w.-]+/(?:[\w.-]+/)*[\w-]+\.[a-z]{1,5}\b)
-  | (?P<file>\b[\w-]+\.(?:py|js|ts|tsx|jsx|rs|go|java|rb|php|c|h|cc|cpp|hpp|cs|sql|sh|md|txt|json|
+      |(?<![\w/.-])[\w.-]{1,64}/(?:[\w.-]{1,64}/){0,12}[\w-]{1,64}\.[a-z]{1,5}\b)
+  | (?P<file>(?<![\w.-])[\w-]{1,64}\.(?:py|js|ts|tsx|jsx|rs|go|java|rb|php|c|h|cc|cpp|hpp|cs|sql|sh|md|txt|json|
       jsonl|ya?ml|toml|ini|cfg|conf|csv|tsv|xml|html?|css|ipynb|lock|log|db|pdf|docx?|xlsx?|pptx?|
       png|jpe?g|gif|svg|mp[34]|zip|tar\.gz|gz|whl|onnx|env)\b(?!\.\w))
-  | (?P<snake>\b[A-Za-z]\w*_\w*[A-Za-z0-9](?:\(\))?)
+  | (?P<snake>\b[A-Za-z](?=\w{0,64}_)\w{0,80}[A-Za-z0-9](?:\(\))?)
   | (?P<camel>\b[a-z]+(?:[A-Z][a-z0-9]+)+(?:\(\))?(?![\w-])|\b(?:[A-Z][a-z0-9]+){2,}(?:Error|Exception|Warning)\b)
   | (?P<version>\bv\d+(?:\.\d+)*(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d*)?\b
       |(?<![\d.$€£])\b\d+\.\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d*)?\b(?!%))
