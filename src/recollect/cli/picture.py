@@ -9,6 +9,7 @@ from recollect.cli.output import console, day, flat, rows, talk, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
     from rich.tree import Tree
 
@@ -20,6 +21,7 @@ ARMS = ("semantic", "keyword", "graph", "temporal")
 BAR = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _STEPS = ((1, "█", "bold green"), (3, "▆", "green"), (10, "▄", "green"), (30, "▂", "yellow"))
+_THREADS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _BANDS = {"strong": "bold green", "maybe": "yellow", "noise": "dim"}
 _OPERATIONS = {"product": " = product of", "sum": " = sum of", "sigmoid": " = sigmoid of", "max": " = largest of",
                "min": " = smallest of", "leaf": ""}  # fmt: skip
@@ -98,10 +100,19 @@ def _picture(out: Console, number: int, hit: Hit, names: tuple[str, ...]) -> Non
     line.append(hit.band.value, style=band)
     line.append("  linked to a hit" if hit.hop else "", style="dim")
     out.print(line)
-    text = Text(day(hit.occurred_start or hit.mentioned_at).ljust(12), style="dim")
-    text.append(said(hit.memory), style="" if hit.band.value != "noise" else "dim")
-    out.print(Padding(text, (0, 0, 0, 5)))
-    out.print(Padding(Text(_about(hit), style="dim"), (0, 0, 0, 5 + 12)))
+    out.print(Padding(_body(hit), (0, 0, 0, 5)))
+
+
+def _body(hit: Hit) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    body = Table.grid(padding=(0, 2))
+    dim = "dim" if hit.band.value == "noise" else ""
+    date = Text(day(hit.occurred_start or hit.mentioned_at), style="dim")
+    body.add_row(date, Text(said(hit.memory), style=dim))
+    body.add_row("", Text(_about(hit), style="dim"))
+    return body
 
 
 def _about(hit: Hit) -> str:
@@ -167,6 +178,7 @@ def explanation_tree(explanation: Explanation) -> Tree:
 
 
 def draw_why(answer: Why, memory: Memory) -> None:
+    from rich.table import Table
     from rich.text import Text
 
     out = console()
@@ -175,14 +187,16 @@ def draw_why(answer: Why, memory: Memory) -> None:
         out.print(Text(f"returned as number {answer.rank}", style="green"))
     else:
         out.print(Text(f"not returned: it left at {answer.left_at}", style="yellow"))
-    width = max(len(s.stage) for s in answer.stages)
+    table = Table.grid(padding=(0, 2))
     for stage in answer.stages:
-        line = Text("  ✓ " if stage.passed else "  ✗ ", style="green" if stage.passed else "yellow")
-        line.append(stage.stage.ljust(width + 2), style="bold not dim")
-        line.append(flat(stage.says), style="default")
+        style = "green" if stage.passed else "yellow"
+        says = Text(flat(stage.says))
         if stage.needed:
-            line.append(f"  (needed: {flat(stage.needed)})", style="dim")
-        out.print(line)
+            says.append(f"; needed: {flat(stage.needed)}", style="dim")
+        table.add_row(
+            Text("✓" if stage.passed else "✗", style=style), Text(stage.stage, style="bold"), says
+        )
+    out.print(table)
     if answer.explanation is not None:
         out.print(explanation_tree(answer.explanation))
 
@@ -190,35 +204,30 @@ def draw_why(answer: Why, memory: Memory) -> None:
 # --- trace -----------------------------------------------------------------------------------
 
 
-def waterfall(out: Console, stages: tuple[StageTrace, ...], width: int = 40) -> None:
-    """Each stage from its start to its stop: side by side in time is one above the other."""
-    from rich.table import Table
+def waterfall(out: Console, stages: tuple[StageTrace, ...]) -> None:
+    """Each stage from its start to its stop: what overlaps in time overlaps on the page."""
     from rich.text import Text
 
     end = max((s.stop_ms for s in stages), default=0.0) or 1.0
-    table = Table(box=None, pad_edge=False, header_style="dim", show_edge=False)
-    for name, justify in (
-        ("stage", "left"),
-        ("", "left"),
-        ("ms", "right"),
-        ("cpu", "right"),
-        ("thread", "left"),
-        ("", "left"),
-    ):
-        table.add_column(name, justify=justify, no_wrap=True)  # pyright: ignore[reportArgumentType]
+    names = max((len(s.stage) for s in stages), default=0)
     threads = {name: at for at, name in enumerate(dict.fromkeys(s.thread for s in stages))}
-    colours = ("cyan", "magenta", "green", "yellow", "blue", "red")
+    longest = max((len(name) for name in threads), default=0)
+    width = min(max(out.width - names - longest - 40, 12), 48)
+    head = f"{'stage':{names}}  {'':{width}} {'ms':>8} {'cpu':>8}  {'thread':{longest}}"
+    out.print(Text(head, style="dim"))
     for stage in stages:
-        begin = min(int(stage.start_ms / end * width), width - 1)
-        length = max(round(stage.took_ms / end * width), 1)
-        drawn = (" " * begin + "█" * min(length, width - begin)).ljust(width)
+        colour = _THREADS[threads[stage.thread] % len(_THREADS)]
+        line = Text(f"{stage.stage:{names}}  ")
+        line.append(_span(stage.start_ms / end, stage.stop_ms / end, width), style=colour)
+        line.append(f" {stage.took_ms:8.2f} {stage.cpu_ms:8.2f}  ")
+        line.append(f"{stage.thread:{longest}}", style=colour)
         detail = " ".join(f"{k}={v}" for k, v in stage.detail.items())
-        table.add_row(
-            Text(stage.stage),
-            Text(drawn, style=colours[threads[stage.thread] % len(colours)]),
-            f"{stage.took_ms:.2f}",
-            f"{stage.cpu_ms:.2f}",
-            Text(stage.thread, style="dim"),
-            Text(flat(detail), style="dim"),
-        )
-    out.print(table)
+        line.append(f"  {flat(detail)}", style="dim")
+        out.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def _span(start: float, stop: float, width: int) -> str:
+    """Blocks from start to stop, both as shares of the whole; never none."""
+    begin = min(int(start * width), width - 1)
+    until = max(min(round(stop * width), width), begin + 1)
+    return (" " * begin + "█" * (until - begin)).ljust(width)

@@ -43,6 +43,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _interrupted(given)
     except BrokenPipeError:
         return _pipe_closed()
+    except SystemExit as ending:  # how typer itself ends when the pipe closed while writing
+        if isinstance(ending.__context__, BrokenPipeError):
+            return _pipe_closed()
+        raise
     if code == INTERRUPTED:
         return _interrupted(given)
     return code if isinstance(code, int) else 0
