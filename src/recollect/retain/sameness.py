@@ -20,21 +20,27 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
-_CONTRACTIONS = (
-    (re.compile(r"\bcan't\b|\bcannot\b"), "can not"),
-    (re.compile(r"\bwon't\b"), "will not"),
-    (re.compile(r"\bshan't\b"), "shall not"),
-    (re.compile(r"\b(is|are|was|were|do|does|did|has|have|had|could|would|should|must|need)n'?t\b"), r"\1 not"),
-    (re.compile(r"\b(i)'?m\b"), r"\1 am"),
-    (re.compile(r"\b(you|we|they)'re\b"), r"\1 are"),
-    (re.compile(r"\b(i|you|we|they)'ve\b"), r"\1 have"),
-    (re.compile(r"\b(\w+)'ll\b"), r"\1 will"),
-    (re.compile(r"\b(i|you|he|she|it|we|they)'d\b"), r"\1 would"),
-    (re.compile(r"\b(he|she|it|that|there|here|what|who|where|how)'s\b"), r"\1 is"),
-    (re.compile(r"\blet's\b"), "let us"),
-)  # fmt: skip
-_SHORTENED = re.compile(r"'|\bcannot\b|\bim\b|(?<=[sedl])nt\b|\b(?:are|were|have)nt\b")
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "´": "'"})
+_CONTRACTION = re.compile(
+    r"\b(?:(\w+)(n't|'m|'re|'ve|'ll|'d|'s)|(cannot|im|(?:is|are|was|were|do|does|did|has|have|had)nt))\b"
+)
+_IRREGULAR = {"cannot": "can not", "im": "i am", "ca": "can", "wo": "will", "sha": "shall"}
+_ENDINGS = {
+    "n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would", "'s": "is",
+}  # fmt: skip
+# Elsewhere "'s" and "'d" are a possessive and a name's end.
+_PRONOUNS = _words("i you he she it we they that there here what who where how")
+
+
+def _expanded(match: re.Match[str]) -> str:
+    word, ending, whole = match.groups()
+    if whole:
+        return _IRREGULAR.get(whole) or f"{whole[:-2]} not"
+    if ending in ("'s", "'d") and word not in _PRONOUNS:
+        return match.group()
+    return f"{_IRREGULAR.get(word, word)} {_ENDINGS[ending]}"
+
+
 # A word keeps inner marks that are part of it ("3.5", "c++", "alice's", "10:30", "a/b").
 _TOKEN = re.compile(r"[^\W_]+(?:[.:/_'&@-][^\W_]+)*(?:\+\+|#|%|\+)?|[$€£¥]|\?")
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -43,10 +49,9 @@ _ARTICLES = frozenset({"a", "an", "the"})
 @lru_cache(maxsize=4096)
 def normalise(text: str) -> str:
     """The key under which two statements are the same: no case, punctuation or articles."""
-    text = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).lower()
-    if _SHORTENED.search(text):
-        for pattern, full in _CONTRACTIONS:
-            text = pattern.sub(full, text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
+    text = _CONTRACTION.sub(_expanded, text.lower())
     return " ".join(word for word in _TOKEN.findall(text) if word not in _ARTICLES)
 
 

@@ -127,6 +127,9 @@ def words_of(text: str) -> list[Word]:
         while opener is not None and opener <= start:
             opener = next(openers, None)
         word = match.group()
+        if word.isalpha() and word.isascii():  # most words: nothing to take off
+            found.append(Word(word, word.lower(), start, match.end(), False, opens))
+            continue
         name = without_possessive(word)
         stop = start + len(name)
         found.append(Word(name, bare(word), start, stop, len(name) < len(word), opens))
