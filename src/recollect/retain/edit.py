@@ -14,15 +14,18 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.language.dates import to_micros
 from recollect.language.tokens import count_tokens
 from recollect.models.base import Embedder
-from recollect.retain.items import items
+from recollect.retain.items import Fact, items
 from recollect.retain.link import SEMANTIC_FLOOR, SEMANTIC_LINKS, semantic_links
-from recollect.retain.opinion import moved
+from recollect.retain.naming import Naming
+from recollect.retain.opinion import FIRST_CONFIDENCE, moved
 from recollect.retain.prepare import Prepared, prepare
-from recollect.storage.base import Batch, NewMemory, Retire, Store, Writing
-from recollect.types import Entity, Evidence, Memory, MemoryType, State
+from recollect.storage.base import NO_TIME, Batch, NewMemory, Retire, Store, View, Writing
+from recollect.types import Evidence, Memory, MemoryType, State
 
 # Searched by no arm: these change in place. Everything else makes a new version.
-_IN_PLACE = {"metadata", "confidence", "valid_until", "last_reviewed_at", "kind", "scope"}
+_IN_PLACE = {
+    "metadata", "confidence", "valid_until", "last_reviewed_at", "kind", "scope", "source_ids", "proof_count",
+}  # fmt: skip
 _EDITABLE = _IN_PLACE | {
     "text", "context", "speaker", "title", "summary", "topic_path", "recall_when", "tags", "type",
     "occurred_start", "occurred_end", "entities",
@@ -46,13 +49,41 @@ def update(
         )
     view = store.view(bank)
     old = _loaded(view, memory_id)
-    fact = items({**_as_item(old), **changes}, {}, now)[0].facts[0]
+    fact = items(_changed(old, changes), {}, now)[0].facts[0]
+    _check(view, old, fact, changes)
     if set(changes) <= _IN_PLACE:
-        new_values = {name: getattr(fact, name) for name in changes} | {"updated_at": now}
+        names = {*changes, "proof_count"} if "source_ids" in changes else set(changes)
+        new_values = {name: getattr(fact, name) for name in names} | {"updated_at": now}
         store.commit(bank, lambda w: Batch(updates={_key(w, memory_id): new_values}))
         return
     (ready,) = prepare([fact], embedder, view.resolver, settings.agent_names)
     store.commit(bank, lambda w: _revision(w, memory_id, ready, changes, now))
+
+
+def _changed(old: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
+    item = _as_item(old)
+    if "occurred_start" in changes and "occurred_end" not in changes:
+        item.pop("occurred_end", None)
+    if "text" in changes and "entities" not in changes:
+        # Names of the old wording go with it; what the caller had added stays.
+        item["entities"] = [n for n in old.entities if n.casefold() not in old.text.casefold()]
+    if "source_ids" in changes and "proof_count" not in changes:
+        item["proof_count"] = max(1, len(changes["source_ids"] or ()))
+    return {**item, **changes}
+
+
+def _check(view: View, old: Memory, fact: Fact, changes: Mapping[str, Any]) -> None:
+    if "confidence" in changes and fact.type is not MemoryType.OPINION:
+        raise InvalidInput(
+            f"memory {old.id} is a {old.type.value}; only opinions have a confidence",
+            hint="change its type to opinion in the same call",
+        )
+    missing = [i for i in fact.source_ids if view.key_of(i) is None]
+    if "source_ids" in changes and missing:
+        raise InvalidInput(
+            f"source {missing[0]!r} is not in bank {old.bank!r}",
+            hint="source_ids name existing memories of the same bank",
+        )
 
 
 def _revision(
@@ -61,52 +92,41 @@ def _revision(
     key = _key(w, memory_id)
     old = w.load([key])[key]
     fact = ready.fact
-    kept = {n: getattr(fact, n) for n in changes if n != "entities" and hasattr(old, n)}
+    kept: dict[str, Any] = {n: getattr(fact, n) for n in changes if n != "entities"}
+    if fact.type is MemoryType.OPINION and old.confidence is None:
+        kept.setdefault("confidence", FIRST_CONFIDENCE)
     if "text" in changes and not {"occurred_start", "occurred_end"} & set(changes):
         kept |= {
             n: getattr(fact, n)
             for n in ("occurred_start", "occurred_end", "occurred_grain", "recurrence")
         }
-    memory = replace(
-        old, **kept, updated_at=now, tokens=count_tokens(fact.text), state=State.ACTIVE
-    )
-    entities, numbers = _entities(
-        w, ready, fact.entities if "entities" in changes else old.entities
-    )
+    memory = replace(old, **kept, updated_at=now, tokens=count_tokens(fact.text))
+    naming = Naming(w)
+    numbers = naming.numbers(ready)
     vectors = np.array([ready.vector], np.float32)
     near = w.nearest(vectors, SEMANTIC_LINKS + 1, SEMANTIC_FLOOR)
     links = [link for link in semantic_links([w.next_key], vectors, near) if link.target != key]
+    before = w.columns(np.array([key], np.int64))
+    closed = int(before.known_until[0])
     new = NewMemory(
-        w.next_key, memory, ready.vector, ready.tokens, numbers, ready.statement, ready.slot_hash, to_micros(now),
+        w.next_key,
+        memory,
+        ready.vector,
+        ready.tokens,
+        numbers,
+        ready.statement,
+        ready.slot_hash,
+        to_micros(now),
+        None if closed == NO_TIME else closed,
+        before=int(before.before[0]),
         replaces=key,
-    )  # fmt: skip
+    )
     return Batch(
         memories=[new],
         retire=[Retire(key, State.REVISED, to_micros(now))],
         links=links,
-        entities=entities,
+        entities=list(naming.entities.values()),
     )
-
-
-def _entities(
-    w: Writing, ready: Prepared, given: tuple[str, ...]
-) -> tuple[list[Entity], tuple[int, ...]]:
-    """Names of the new wording, resolved against the bank."""
-    out: dict[int, Entity] = {}
-    number = w.next_entity
-    for name, kind in [(n, "other") for n in given] + [(m.text, m.kind) for m in ready.mentions]:
-        found = w.resolver.resolve(name, kind, tuple(out))
-        if found.entity is None:
-            if any(name.casefold() == e.name.casefold() for e in out.values()):
-                continue
-            out[number] = Entity(number, found.new_name, kind, tuple(sorted(found.new_aliases)), 1)
-            number += 1
-        else:
-            e = found.entity
-            out[e.id] = Entity(
-                e.id, e.name, e.kind, tuple(sorted(e.aliases | found.new_aliases)), e.mentions
-            )
-    return list(out.values()), tuple(out)
 
 
 def annotate(store: Store, bank: str, memory_id: str, changes: Mapping[str, Any]) -> None:
@@ -156,7 +176,7 @@ def retire(
 
 
 def forget(store: Store, bank: str, memory_id: str | None, document_id: str | None) -> int:
-    before = store.stats(bank).memories
+    before = _count(store, bank)
     if document_id is not None:
         if store.document(bank, document_id) is None:
             raise NotFound(
@@ -167,10 +187,15 @@ def forget(store: Store, bank: str, memory_id: str | None, document_id: str | No
         wanted = memory_id or ""
         _loaded(store.view(bank), wanted)
         store.commit(bank, lambda w: Batch(drop_memories=[_key(w, wanted)]))
-    return before - store.stats(bank).memories
+    return before - _count(store, bank)
 
 
-def _loaded(view: Any, memory_id: str) -> Memory:
+def _count(store: Store, bank: str) -> int:
+    found = store.bank(bank)
+    return 0 if found is None else found.memories
+
+
+def _loaded(view: View, memory_id: str) -> Memory:
     key = view.key_of(memory_id)
     if key is None:
         raise NotFound(
@@ -198,6 +223,7 @@ def _as_item(memory: Memory) -> dict[str, Any]:
     )  # fmt: skip
     out: dict[str, Any] = {n: getattr(memory, n) for n in names if getattr(memory, n) is not None}
     out |= {"tags": memory.tags, "metadata": memory.metadata, "recall_when": memory.recall_when}
+    out |= {"source_ids": memory.source_ids, "proof_count": memory.proof_count}
     return out | {
         "type": memory.type.value,
         "timestamp": memory.mentioned_at or "unset",

@@ -35,7 +35,7 @@ def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterat
     """Items grouped into documents, in order of first appearance."""
     grouped: dict[str, list[Item]] = {}
     for item in given:
-        own = item.document_id or (new_id() if item.text is not None else "")
+        own = item.document_id or (_own_id(item) if item.text is not None else "")
         grouped.setdefault(own, []).append(item)
     for document_id, members in grouped.items():
         if not document_id:
@@ -43,6 +43,11 @@ def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterat
             yield Source(None, _in_turn(loose), (), members[0].shared, False, b"")
         else:
             yield _document(document_id, members, extractor)
+
+
+def _own_id(item: Item) -> str:
+    """A text that names its time is the same text when the call is made again."""
+    return _hash([item]).hex() if item.shared.dated else new_id()
 
 
 def _document(document_id: str, members: Sequence[Item], extractor: Extractor | None) -> Source:
@@ -143,13 +148,13 @@ def _stamp(stamp: str | None):
 
 
 def _hash(members: Sequence[Item]) -> bytes:
+    """Of everything that was given; the moment of the call is not."""
     given = [
-        (
-            m.text,
-            [repr(f) for f in m.facts],
-            repr(replace(m.shared, said_at=m.shared.said_at if m.shared.dated else None)),
-            m.append,
-        )
+        (m.text, [repr(_timeless(f)) for f in m.facts], repr(_timeless(m.shared)), m.append)
         for m in members
     ]
     return blake2b(orjson.dumps(given), digest_size=16).digest()
+
+
+def _timeless(fact: Fact) -> Fact:
+    return replace(fact, item=0, said_at=fact.said_at if fact.dated else None)

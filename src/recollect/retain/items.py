@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
+import orjson
+
 from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when
 from recollect.types import MemoryType
@@ -43,6 +45,7 @@ class Fact:
 
     text: str
     item: int = 0
+    position: int | None = None  # in the list of facts it was given in
     id: str | None = None
     type: MemoryType | None = None
     context: str | None = None
@@ -98,7 +101,20 @@ def items(content: Any, shared: Mapping[str, Any], now: datetime) -> list[Item]:
             f"cannot retain a {type(content).__name__}",
             hint="give a text, a dict with content, text or turns, or a list of these",
         )
-    return [_item(number, entry, shared, now) for number, entry in enumerate(entries)]
+    given = [_item(number, entry, shared, now) for number, entry in enumerate(entries)]
+    _distinct_ids(given)
+    return given
+
+
+def _distinct_ids(given: Sequence[Item]) -> None:
+    seen: set[str] = set()
+    for fact in (f for item in given for f in item.facts if f.id is not None):
+        if fact.id in seen:
+            raise InvalidInput(
+                f"item {fact.item}: the id {fact.id!r} is given twice",
+                hint="give each memory its own id, or none",
+            )
+        seen.add(fact.id or "")
 
 
 def _item(number: int, entry: Any, shared: Mapping[str, Any], now: datetime) -> Item:
@@ -118,6 +134,11 @@ def _item(number: int, entry: Any, shared: Mapping[str, Any], now: datetime) -> 
             hint="give exactly one of content (text to read), text (a ready-made fact), turns or facts",
         )
     _known_keys(given, _SHARED | _FACT | {forms[0]}, where)
+    if forms[0] != "text" and given.get("id") is not None:
+        raise InvalidInput(
+            f"{where}: one id for all that is read from {forms[0]}",
+            hint="name it with document_id; an id belongs to one fact given as text",
+        )
     base = _fact(number, "", given, now, where)
     mode = given.get("update_mode") or "replace"
     if mode not in ("replace", "append"):
@@ -144,7 +165,7 @@ def _facts(
         raise InvalidInput(f"{where}: {form} is not a list", hint=f"give {form} as a list of dicts")
     make = _turn if form == "turns" else _given_fact
     return tuple(
-        make(entry, given, base, now, f"{where}, {form[:-1]} {i}")
+        replace(make(entry, given, base, now, f"{where}, {form[:-1]} {i}"), position=i)
         for i, entry in enumerate(cast("Sequence[Any]", entries))
     )
 
@@ -187,7 +208,7 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
     return Fact(
         text=text,
         item=number,
-        id=given.get("id"),
+        id=_optional(given.get("id"), "id", where),
         type=_type(given.get("type"), where),
         context=_optional(given.get("context"), "context", where),
         speaker=_optional(given.get("speaker"), "speaker", where),
@@ -210,7 +231,7 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
         valid_until=parse_when(given.get("valid_until"), f"{where}: valid_until"),
         last_reviewed_at=parse_when(given.get("last_reviewed_at"), f"{where}: last_reviewed_at"),
         source_ids=_strings(given.get("source_ids"), "source_ids", where),
-        proof_count=given.get("proof_count"),
+        proof_count=_count(given.get("proof_count"), "proof_count", where),
     )
 
 
@@ -234,12 +255,23 @@ def _text(value: Any, where: str) -> str:
         raise InvalidInput(f"{where}: the text is a {type(value).__name__}", hint="give a string")
     if not value.strip():
         raise InvalidInput(f"{where} is empty", hint="leave it out, or give some text")
-    return value.replace("\x00", "")
+    return _writable(value.replace("\x00", ""), "the text", where)
+
+
+def _writable(value: str, name: str, where: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{where}: {name} holds half a character at {error.start}",
+            hint="it was cut or decoded wrongly; decode it with errors='replace'",
+        ) from error
+    return value
 
 
 def _optional(value: Any, name: str, where: str) -> str | None:
     if value is None or isinstance(value, str):
-        return value or None
+        return _writable(value, name, where) if value else None
     raise InvalidInput(
         f"{where}: {name} is a {type(value).__name__}", hint=f"give {name} as a string"
     )
@@ -259,7 +291,7 @@ def _strings(value: Any, name: str, where: str) -> tuple[str, ...]:
     out = list(cast("Iterable[Any]", value))
     if not all(isinstance(v, str) and v for v in out):
         raise InvalidInput(f"{where}: {name} holds something other than text", hint="give strings")
-    return tuple(dict.fromkeys(out))
+    return tuple(dict.fromkeys(_writable(v, name, where) for v in out))
 
 
 def _metadata(value: Any, where: str) -> Mapping[str, Any]:
@@ -269,7 +301,13 @@ def _metadata(value: Any, where: str) -> Mapping[str, Any]:
         raise InvalidInput(
             f"{where}: metadata is not a dict", hint='for example {"source": "slack"}'
         )
-    return dict(cast("Mapping[str, Any]", value))
+    try:
+        return orjson.loads(orjson.dumps(dict(cast("Mapping[str, Any]", value))))
+    except TypeError as error:
+        raise InvalidInput(
+            f"{where}: metadata cannot be written as JSON: {error}",
+            hint="use text, numbers, booleans, lists and dicts with text as keys",
+        ) from error
 
 
 def _entity_names(value: Any, where: str) -> tuple[str, ...]:
@@ -301,13 +339,26 @@ def _type(value: Any, where: str) -> MemoryType | None:
 def _unit(value: Any, name: str, where: str) -> float | None:
     if value is None:
         return None
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInput(f"{where}: {name} {value!r}", hint=f"{name} is a number from 0 to 1")
     return float(value)
 
 
+def _count(value: Any, name: str, where: str) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidInput(f"{where}: {name} {value!r}", hint=f"{name} is a whole number from 1 on")
+    return value
+
+
 def _relations(value: Any, where: str) -> tuple[Relation, ...]:
     out: list[Relation] = []
+    if value is not None and (isinstance(value, str) or not isinstance(value, Sequence)):
+        raise InvalidInput(
+            f"{where}: causal_relations is not a list",
+            hint='for example [{"type": "caused_by", "target": 0, "weight": 0.9}]',
+        )
     for entry in cast("Sequence[Any]", value or ()):
         if not isinstance(entry, Mapping) or "target" not in entry:
             raise InvalidInput(
@@ -315,6 +366,12 @@ def _relations(value: Any, where: str) -> tuple[Relation, ...]:
                 hint='for example {"type": "caused_by", "target": 0, "weight": 0.9}',
             )
         given = cast("Mapping[str, Any]", entry)
+        target = given["target"]
+        if not isinstance(target, str | int) or isinstance(target, bool):
+            raise InvalidInput(
+                f"{where}: causal relation to {target!r}",
+                hint="target is a memory id, or the position of a fact in the same list",
+            )
         kind = given.get("type", "causes")
         if kind not in ("causes", "caused_by", "enables", "prevents"):
             raise InvalidInput(
@@ -322,9 +379,7 @@ def _relations(value: Any, where: str) -> tuple[Relation, ...]:
                 hint="use causes, caused_by, enables or prevents",
             )
         weight = _unit(given.get("weight", 1.0), "weight", where)
-        out.append(
-            Relation(kind=kind, target=given["target"], weight=1.0 if weight is None else weight)
-        )
+        out.append(Relation(kind=kind, target=target, weight=1.0 if weight is None else weight))
     return tuple(out)
 
 

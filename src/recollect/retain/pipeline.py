@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from recollect.config import Settings
+from recollect.errors import InvalidInput
 from recollect.models.base import Embedder, Extractor
 from recollect.retain.extract import Source, sources
-from recollect.retain.items import items
+from recollect.retain.items import Fact, items
 from recollect.retain.plan import Outcome, Planner
-from recollect.retain.prepare import Prepared, prepare
-from recollect.storage.base import Batch, Store, Writing
+from recollect.retain.prepare import Prepared, prepare, statement_hash
+from recollect.storage.base import Batch, Store, View, Writing
 from recollect.telemetry import Run
 from recollect.types import ItemOutcome, RetainResult
 
@@ -42,18 +43,64 @@ def retain(
         given = items(content, shared, now)
     with run.stage("extract"):
         found = list(sources(given, with_.extractor))
+    _check_names(with_.store, bank, found)
     if with_.store.bank(bank) is None:
         with_.store.create_bank(bank)
     total = sum(len(s.facts) for s in found)
     told = _Tally(len(given))
     done = 0
     for group in _groups(found):
-        outcome = _retain_group(with_, bank, group, now, run)
-        told.add(group, outcome)
+        changed = [s for s in group if not _unchanged(with_.store.view(bank), s, told)]
+        if changed:
+            told.add(changed, _retain_group(with_, bank, changed, now, run))
         done += sum(len(s.facts) for s in group)
         if progress:
             progress(done, total)
     return told.result(bank, run)
+
+
+def _check_names(store: Store, bank: str, found: Sequence[Source]) -> None:
+    """Every memory that a fact refers to must be there, before anything is stored."""
+    facts = [f for s in found for f in s.facts]
+    view = store.view(bank) if store.bank(bank) is not None else None
+    ours = {f.id for f in facts}
+    places = {(f.item, f.position) for f in facts} | {(f.item, None) for f in facts}
+    for fact in facts:
+        for relation in fact.relations:
+            target = relation.target
+            if isinstance(target, int):
+                there = (target, None) if fact.position is None else (fact.item, target)
+                known = there in places
+            else:
+                known = target in ours or (view is not None and view.key_of(target) is not None)
+            if not known:
+                raise InvalidInput(
+                    f"item {fact.item}: causal relation to unknown {target!r}",
+                    hint="target is a memory id, or the position of a fact in the same list",
+                )
+        for source in fact.source_ids:
+            if source not in ours and (view is None or view.key_of(source) is None):
+                raise InvalidInput(
+                    f"item {fact.item}: source {source!r} is not in bank {bank!r}",
+                    hint="source_ids name existing memories of the same bank",
+                )
+
+
+def _unchanged(view: View, source: Source, told: _Tally) -> bool:
+    """A document given again, exactly: nothing to do, and nothing corrected since is undone.
+    A long retain that was interrupted goes on where it stopped."""
+    if source.document_id is None or view.document_hash(source.document_id) != source.hash:
+        return False
+    if source.append and not all(f.dated for f in source.facts):
+        return False  # the same words may well have been said again
+    hashes = [statement_hash(f) for f in source.facts]
+    held = view.same_statement(hashes)
+    memories = view.load([k for keys in held.values() for k in keys])
+    for fact, statement in zip(source.facts, hashes, strict=True):
+        found = [memories[k] for k in held.get(statement, ()) if k in memories]
+        here = [m for m in found if m.document_id == source.document_id] or found
+        told.seen(source, fact, here[0].id if here else None)
+    return True
 
 
 def _retain_group(
@@ -82,7 +129,12 @@ def _prepare(with_: Retaining, bank: str, group: list[Source]) -> list[list[Prep
 
 
 def _groups(found: Iterable[Source]) -> Iterator[list[Source]]:
-    """Whole documents, and loose facts cut as needed, up to GROUP facts a transaction."""
+    """Whole documents, and loose facts cut as needed, up to GROUP facts a transaction. Facts
+    that refer to each other by position stay together."""
+    found = list(found)
+    if any(isinstance(r.target, int) for s in found for f in s.facts for r in f.relations):
+        yield found
+        return
     group: list[Source] = []
     size = 0
     for source in _cut(found):
@@ -122,12 +174,25 @@ class _Tally:
         for (source, fact), memory_id, new in zip(
             facts, outcome.memory_ids, outcome.new, strict=True
         ):
-            self._ids[fact.item].append(memory_id)
             self._new[fact.item] += new
-            self._documents[fact.item] = source.document_id
-            (self._made if new else self._known)[memory_id] = None
+            self._told(source, fact, memory_id)
+            if new:
+                self._made[memory_id] = None
+            elif memory_id not in self._made:
+                self._known[memory_id] = None
         self._superseded.update(dict.fromkeys(outcome.superseded))
         self._replaced += outcome.replaced
+
+    def seen(self, source: Source, fact: Fact, memory_id: str | None) -> None:
+        """Given again, unchanged; corrected or withdrawn meanwhile when it has no memory."""
+        self._documents[fact.item] = source.document_id
+        if memory_id is not None:
+            self._told(source, fact, memory_id)
+            self._known[memory_id] = None
+
+    def _told(self, source: Source, fact: Fact, memory_id: str) -> None:
+        self._ids[fact.item].append(memory_id)
+        self._documents[fact.item] = source.document_id
 
     def result(self, bank: str, run: Run) -> RetainResult:
         return RetainResult(

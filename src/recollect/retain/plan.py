@@ -12,16 +12,16 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect.ids import new_id
 from recollect.language.dates import to_micros
-from recollect.language.entities import KnownEntity
 from recollect.language.terms import query_terms
 from recollect.language.tokens import count_tokens
 from recollect.retain.dedupe import NEAR_COSINE, is_nearly_same, is_same, replaced_by
 from recollect.retain.extract import Source
 from recollect.retain.items import Fact
 from recollect.retain.link import SEMANTIC_FLOOR, both_ways, mentioned_in, semantic_links
+from recollect.retain.naming import Naming
 from recollect.retain.opinion import FIRST_CONFIDENCE, moved
-from recollect.retain.prepare import ROLES, Prepared
-from recollect.retain.statements import stance
+from recollect.retain.prepare import Prepared
+from recollect.retain.statements import normalise, stance
 from recollect.storage.base import (
     Batch,
     Found,
@@ -32,7 +32,7 @@ from recollect.storage.base import (
     Retire,
     Writing,
 )
-from recollect.types import Chunk, Entity, LinkKind, Memory, MemoryType, State
+from recollect.types import Chunk, Evidence, LinkKind, Memory, MemoryType, State
 
 NEIGHBOURS = 8
 
@@ -58,11 +58,17 @@ class _State:
     retire: list[Retire] = field(default_factory=list[Retire])
     superseded: list[str] = field(default_factory=list[str])
     links: list[KeyLink] = field(default_factory=list[KeyLink])
-    entities: dict[int, Entity] = field(default_factory=dict[int, Entity])
     memories: dict[int, Memory] = field(default_factory=dict[int, Memory])
     by_statement: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     by_slot: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     updates: dict[int, dict[str, object]] = field(default_factory=dict[int, dict[str, object]])
+    told: set[tuple[int, int | None, str | None]] = field(
+        default_factory=set[tuple[int, "int | None", "str | None"]]
+    )  # key, when and in which document, of every mention in this plan
+
+    def update(self, key: int, **changes: object) -> None:
+        self.updates.setdefault(key, {}).update(changes)
+        self.memories[key] = replace(self.memories[key], **changes)
 
 
 class Planner:
@@ -81,9 +87,10 @@ class Planner:
         self._now = now
         self._state = _State()
         self._next_key = view.next_key
-        self._next_entity = view.next_entity
-        self._kept: dict[str, set[int]] = {}
+        self._naming = Naming(view)
+        self._kept: dict[str, set[int]] = {}  # per document being replaced: what stays of it
         self._chunk_offset: dict[str, int] = {}
+        self._restated: frozenset[int] = frozenset()  # said again, word for word
 
     def plan(self) -> tuple[Batch, Outcome]:
         flat = [
@@ -93,7 +100,7 @@ class Planner:
         self._open_documents()
         for number, (source, prepared) in enumerate(flat):
             self._place(number, source, prepared, near[number])
-        self._link([p for _, p in flat], near)
+        self._link(flat, near)
         state = self._state
         fresh = set(state.new_at)
         batch = Batch(
@@ -102,7 +109,7 @@ class Planner:
             evidence=state.evidence,
             retire=state.retire,
             links=state.links,
-            entities=list(state.entities.values()),
+            entities=list(self._naming.entities.values()),
             drop_documents={d: frozenset(k) for d, k in self._kept.items()},
             updates=state.updates,
         )
@@ -125,10 +132,12 @@ class Planner:
             h: list(k) for h, k in self._view.same_slot([p.slot_hash for p in prepared]).items()
         }
         wanted = {k for keys in state.by_statement.values() for k in keys}
+        self._restated = frozenset(wanted)
         wanted |= {k for keys in state.by_slot.values() for k in keys}
-        wanted |= {
-            int(k) for f in near for k, s in zip(f.keys, f.scores, strict=True) if s >= NEAR_COSINE
-        }
+        for one, found in zip(prepared, near, strict=True):
+            # An opinion is weighed against every near one, a fact compared with the nearest.
+            floor = 0.0 if one.fact.type is MemoryType.OPINION else NEAR_COSINE
+            wanted.update(found.keys[found.scores >= floor].tolist())
         state.memories.update(self._view.load(sorted(wanted)))
         return near
 
@@ -143,7 +152,10 @@ class Planner:
                 self._kept[source.document_id] = set()
 
     def _place(self, number: int, source: Source, prepared: Prepared, near: Found) -> None:
-        key = self._known(number, prepared, near)
+        fact = prepared.fact
+        key = (
+            self._known(number, prepared, near) if fact.id is None else self._same_id(source, fact)
+        )
         if key is None:
             key = self._add(number, source, prepared)
         elif (
@@ -153,16 +165,15 @@ class Planner:
             # The document says it still: the memory stays, its place may have moved.
             self._kept[source.document_id].add(key)
             if key < self._view.next_key:
-                self._state.updates[key] = {"chunk_id": self._chunk_id(source, prepared.fact)}
-        elif not self._told_before(prepared.fact, self._state.memories[key], source):
+                self._state.update(key, chunk_id=self._chunk_id(source, fact))
+        elif fact.id is None and not self._told_before(key, source, fact):
             self._support(key, source, prepared)
+        at = None if fact.said_at is None else to_micros(fact.said_at)
+        self._state.told.add((key, at, source.document_id))
         self._state.keys.append(key)
 
     def _known(self, number: int, prepared: Prepared, near: Found) -> int | None:
         state = self._state
-        fact = prepared.fact
-        if fact.id is not None:
-            return None
         for key in state.by_statement.get(prepared.statement, ()):
             if is_same(prepared, state.memories[key]):
                 return key
@@ -175,35 +186,73 @@ class Planner:
                 return key
         return None
 
-    def _told_before(self, fact: Fact, old: Memory, source: Source) -> bool:
-        """The very same mention again (a retried call): nothing new, not even evidence."""
-        return (
-            fact.dated
-            and old.document_id == source.document_id
-            and fact.said_at in (old.mentioned_at, old.last_mentioned_at)
+    def _same_id(self, source: Source, fact: Fact) -> int | None:
+        """A caller's own id names one memory: given again, it must say the same."""
+        key = self._view.key_of(fact.id or "")
+        if key is None:
+            return None
+        old = self._view.load([key])[key]
+        self._state.memories.setdefault(key, old)
+        if normalise(old.text) == normalise(fact.text):
+            return key
+        if old.document_id in self._kept and old.document_id == source.document_id:
+            return None
+        raise InvalidInput(
+            f"item {fact.item}: memory {fact.id!r} exists and says something else",
+            hint="correct it with `update`, or leave the id out",
         )
+
+    def _told_before(self, key: int, source: Source, fact: Fact) -> bool:
+        """The very same mention again (a retried call): nothing new, not even evidence. Only a
+        caller who names the time can be recognised; an undated one means now."""
+        if not fact.dated or fact.said_at is None:
+            return False
+        at = to_micros(fact.said_at)
+        if (key, at, source.document_id) in self._state.told:
+            return True
+        return key < self._view.next_key and self._view.mentioned(key, at, source.document_id)
 
     # --- what changes -----------------------------------------------------------------------
 
     def _support(self, key: int, source: Source, prepared: Prepared) -> None:
         fact, old = prepared.fact, self._state.memories[key]
-        confidence = None
+        if old.type is MemoryType.OBSERVATION and fact.source_ids:
+            self._more_sources(key, fact)
+            return
         if old.type is MemoryType.OPINION and old.confidence is not None:
-            confidence = moved(old.confidence, stance(old.text, fact.text))
+            self._move(key, stance(old.text, fact.text))
         at = None if fact.said_at is None else to_micros(fact.said_at)
         self._state.evidence.append(
-            NewEvidence(
-                key, at, source.document_id, self._chunk_id(source, fact), fact.text, confidence
-            )
+            NewEvidence(key, at, source.document_id, self._chunk_id(source, fact), fact.text)
         )
-        self._state.memories[key] = replace(old, confidence=confidence or old.confidence)
+
+    def _more_sources(self, key: int, fact: Fact) -> None:
+        """An observation seen again is proven by what it was seen in."""
+        old = self._state.memories[key]
+        self._source_keys(fact)
+        fresh = [i for i in fact.source_ids if i not in old.source_ids]
+        if fresh:
+            self._state.update(
+                key,
+                source_ids=(*old.source_ids, *fresh),
+                proof_count=old.proof_count + len(fresh) if old.source_ids else len(fresh),
+                last_mentioned_at=fact.said_at or old.last_mentioned_at,
+            )
+
+    def _move(self, key: int, evidence: Evidence) -> None:
+        old = self._state.memories[key]
+        self._state.update(
+            key,
+            confidence=moved(old.confidence or 0.0, evidence),
+            weakened=old.weakened or evidence == "strong_contradiction",
+        )
 
     def _add(self, number: int, source: Source, prepared: Prepared) -> int:
         state, key = self._state, self._next_key
         self._next_key += 1
         memory = self._memory(source, prepared)
-        entity_ids = self._entity_ids(prepared)
-        names = tuple(self._entity_name(e) for e in entity_ids)
+        entity_ids = self._naming.numbers(prepared)
+        names = tuple(self._naming.name(e) for e in entity_ids)
         sources = self._source_keys(prepared.fact)
         state.memories[key] = replace(memory, entities=names)
         known_from = to_micros(memory.mentioned_at or self._now)
@@ -225,7 +274,7 @@ class Planner:
         state.new_at.append(number)
         self._supersede(key, prepared)
         if memory.type is MemoryType.OPINION:
-            self._contradict(prepared)
+            self._contradict(key, prepared)
         state.by_statement.setdefault(prepared.statement, []).append(key)
         if prepared.slot_hash:
             state.by_slot.setdefault(prepared.slot_hash, []).append(key)
@@ -280,13 +329,20 @@ class Planner:
         rivals = replaced_by(prepared, list(olds.values()))
         said = prepared.fact.said_at or self._now
         for old_key, old in olds.items():
-            if old not in rivals:
+            if old not in rivals or self._leaves(old_key, old):
                 continue
             told = old.last_mentioned_at or old.mentioned_at or said
             if told <= said:
                 self._retire(old_key, key, said)
             else:
                 self._retire(key, old_key, told)
+
+    def _leaves(self, key: int, old: Memory) -> bool:
+        """It belongs to the version of a document that is being replaced, and the new version
+        does not say it: it goes, rather than being superseded."""
+        if key >= self._view.next_key or old.document_id not in self._kept:
+            return False
+        return key not in self._kept[old.document_id] and key not in self._restated
 
     def _retire(self, loser: int, winner: int, at: datetime) -> None:
         state = self._state
@@ -303,79 +359,35 @@ class Planner:
             memory = replace(new.memory, state=State.SUPERSEDED, superseded_by=by)
             state.new[fresh] = replace(new, memory=memory, known_until=to_micros(at))
 
-    def _contradict(self, prepared: Prepared) -> None:
-        """A new opinion weakens those it speaks against."""
-        state = self._state
-        for key, old in list(state.memories.items()):
-            if (
-                old.type is not MemoryType.OPINION
-                or old.confidence is None
-                or key >= self._view.next_key
-            ):
-                continue
-            found = stance(old.text, prepared.fact.text)
-            if found in ("contradiction", "strong_contradiction"):
-                state.updates[key] = {
-                    "confidence": moved(old.confidence, found),
-                    "weakened": old.weakened or found == "strong_contradiction",
-                }
-
-    # --- entities ----------------------------------------------------------------------------
-
-    def _entity_ids(self, prepared: Prepared) -> tuple[int, ...]:
+    def _contradict(self, new: int, prepared: Prepared) -> None:
+        """A new opinion weakens those of the same mouth that it speaks against; those that
+        only other people may see are left alone."""
         fact = prepared.fact
-        named: list[tuple[str, str]] = [(name, "other") for name in fact.entities]
-        if fact.speaker and fact.speaker.casefold() not in ROLES:
-            named.append((fact.speaker, "person"))
-        named += [(m.text, m.kind) for m in prepared.mentions]
-        found: list[int] = []
-        for name, kind in named:
-            entity = self._resolve(name, kind, found)
-            if entity not in found:
-                found.append(entity)
-        for entity in found:
-            held = self._state.entities[entity]
-            self._state.entities[entity] = replace(held, mentions=held.mentions + 1)
-        return tuple(found)
-
-    def _resolve(self, name: str, kind: str, context: Sequence[int]) -> int:
-        resolver, state = self._view.resolver, self._state
-        found = resolver.resolve(name, kind, context)
-        if found.entity is None:
-            number, self._next_entity = self._next_entity, self._next_entity + 1
-            entity = Entity(number, found.new_name, kind, tuple(sorted(found.new_aliases)), 0)
-        else:
-            number = found.entity.id
-            held = state.entities.get(number)
-            mentions = held.mentions if held else found.entity.mentions
-            name = found.new_name or found.entity.name
-            aliases = tuple(sorted(found.entity.aliases | found.new_aliases))
-            entity = Entity(number, name, found.entity.kind, aliases, mentions)
-        state.entities[number] = entity
-        resolver.add(
-            KnownEntity(
-                number, entity.name, entity.kind, frozenset(entity.aliases), entity.mentions
-            )
-        )
-        return number
-
-    def _entity_name(self, number: int) -> str:
-        return self._state.entities[number].name
+        for key, old in list(self._state.memories.items()):
+            if key == new or old.type is not MemoryType.OPINION or old.confidence is None:
+                continue
+            if old.speaker != fact.speaker or set(old.tags) != set(fact.tags):
+                continue
+            found = stance(old.text, fact.text)
+            if found in ("contradiction", "strong_contradiction"):
+                self._move(key, found)
 
     # --- links -------------------------------------------------------------------------------
 
-    def _link(self, prepared: Sequence[Prepared], near: Sequence[Found]) -> None:
+    def _link(self, flat: Sequence[tuple[Source, Prepared]], near: Sequence[Found]) -> None:
         state = self._state
         fresh = [n.key for n in state.new]
-        vectors = np.array([prepared[i].vector for i in state.new_at], np.float32).reshape(
-            len(fresh), -1
-        )
+        if not fresh:
+            return
+        vectors = np.array([flat[i][1].vector for i in state.new_at], np.float32)
         state.links.extend(semantic_links(fresh, vectors, [near[i] for i in state.new_at]))
         for number in state.new_at:
-            state.links.extend(self._causal(number, prepared[number]))
-            state.links.extend(self._given(number, prepared[number].fact))
+            source, prepared = flat[number]
+            follows = number > 0 and flat[number - 1][0] is source
+            state.links.extend(self._causal(number, prepared, follows))
+            state.links.extend(self._given(number, prepared.fact))
 
-    def _causal(self, number: int, prepared: Prepared) -> Iterable[KeyLink]:
+    def _causal(self, number: int, prepared: Prepared, follows: bool) -> Iterable[KeyLink]:
         state = self._state
         key = state.keys[number]
         words = (
@@ -388,7 +400,7 @@ class Planner:
         )
         for relation in prepared.causal:
             if relation.previous:
-                if number > 0 and state.keys[number - 1] != key:
+                if follows and state.keys[number - 1] != key:
                     yield from both_ways(
                         state.keys[number - 1], key, relation.kind, relation.weight
                     )
@@ -412,20 +424,27 @@ class Planner:
                 yield KeyLink(key, other, LinkKind.RELATED, 1.0)
 
     def _target(self, target: str | int, fact: Fact) -> int:
-        keys = self._state.keys
-        if isinstance(target, int) and 0 <= target < len(keys):
-            return keys[target]
         found = (
-            None
+            self._at_position(target, fact)
             if isinstance(target, int)
             else self._view.key_of(target) or self._fresh_key(target)
         )
         if found is None:
             raise InvalidInput(
                 f"item {fact.item}: causal relation to unknown {target!r}",
-                hint="target is a memory id, or the position of a fact in the same call",
+                hint="target is a memory id, or the position of a fact in the same list",
             )
         return found
+
+    def _at_position(self, target: int, fact: Fact) -> int | None:
+        """Within a list of facts the place in that list, otherwise the number of the item."""
+        facts = [p.fact for group in self._prepared for p in group]
+        for key, other in zip(self._state.keys, facts, strict=True):
+            if fact.position is None and other.item == target:
+                return key
+            if fact.position is not None and (other.item, other.position) == (fact.item, target):
+                return key
+        return None
 
     def _fresh_key(self, memory_id: str) -> int | None:
         return next((n.key for n in self._state.new if n.memory.id == memory_id), None)

@@ -60,7 +60,8 @@ def import_bank(
     head = next(stream, None)
     if head is None or head.get("recollect") != FORMAT:
         raise InvalidInput(
-            "this is not an exported bank" if head is None or "recollect" not in head
+            "this is not an exported bank"
+            if head is None or "recollect" not in head
             else f"this export has format {head['recollect']}, this recollect reads {FORMAT}",
             hint="make it with `recollect export BANK`; to retain JSONL items use `recollect retain --file`",
         )
@@ -68,8 +69,11 @@ def import_bank(
     held = store.bank(name)
     if held is not None and held.memories:
         raise InvalidInput(
-            f"bank {name!r} exists and is not empty", hint="import under another name, or delete it first"
+            f"bank {name!r} exists and is not empty",
+            hint="import under another name, or delete it first",
         )
+    if held is not None:  # empty, but perhaps of another model and with a history of its own
+        store.delete_bank(name)
     model = (str(head["embedder"]), int(head["dimensions"]), int(head["token_dimensions"]))
     store.create_bank(name, head.get("config") or {}, model)
     try:
@@ -98,17 +102,32 @@ def _grouped(stream: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, 
 
 
 def _batch(group: list[Mapping[str, Any]], bank: str) -> Batch:
-    found: dict[str, list[Any]] = {"document": [], "entity": [], "memory": [], "link": [], "evidence": []}
+    found: dict[str, list[Any]] = {
+        "document": [],
+        "entity": [],
+        "memory": [],
+        "link": [],
+        "evidence": [],
+    }
     for line in group:
         kind = next((k for k in found if k in line), None)
         if kind is None:
-            raise InvalidInput(f"a line of the export is of no known kind: {sorted(line)[:3]}", hint="export it again")
+            raise InvalidInput(
+                f"a line of the export is of no known kind: {sorted(line)[:3]}",
+                hint="export it again",
+            )
         found[kind].append(line[kind])
     return Batch(
         documents=[_document_in(d) for d in found["document"]],
-        entities=[Entity(**{**e, "aliases": tuple(e["aliases"])}) for e in found["entity"]],
+        entities=[
+            Entity(e["id"], e["name"], e["kind"], tuple(e["aliases"]), e["mentions"])
+            for e in found["entity"]
+        ],
         memories=[_memory_in(m, bank) for m in found["memory"]],
-        links=[KeyLink(k["source"], k["target"], LinkKind(k["kind"]), k["weight"]) for k in found["link"]],
+        links=[
+            KeyLink(k["source"], k["target"], LinkKind(k["kind"]), k["weight"])
+            for k in found["link"]
+        ],
         mentions=[NewEvidence(**e) for e in found["evidence"]],
     )
 
@@ -128,10 +147,19 @@ def _memory_out(new: NewMemory) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for f in fields(Memory):
         value = getattr(new.memory, f.name)
-        if f.name in ("bank", "entities") or value is None or value == () or value == {} or value is False:
+        if (
+            f.name in ("bank", "entities")
+            or value is None
+            or value == ()
+            or value == {}
+            or value is False
+        ):
             continue
         out[f.name] = value.isoformat() if isinstance(value, datetime) else value
-    out |= {n: getattr(new, n) for n in ("key", "statement", "slot", "known_from", "known_until", "before")}
+    out |= {
+        n: getattr(new, n)
+        for n in ("key", "statement", "slot", "known_from", "known_until", "before")
+    }
     out["entity_ids"], out["source_keys"] = list(new.entity_ids), list(new.sources)
     if new.vector is not None:
         out["vector"] = b64encode(new.vector.astype("<f2").tobytes()).decode()
@@ -146,8 +174,16 @@ def _memory_in(given: Mapping[str, Any], bank: str) -> NewMemory:
     values |= {n: datetime.fromisoformat(values[n]) for n in _TIMES & set(values)}
     values |= {n: tuple(values[n]) for n in ("tags", "recall_when", "source_ids") if n in values}
     values |= {"bank": bank, "type": MemoryType(given["type"]), "state": State(given["state"])}
-    vector = None if "vector" not in given else np.frombuffer(b64decode(given["vector"]), "<f2").astype(np.float32)
-    tokens = None if "token_vectors" not in given else np.frombuffer(b64decode(given["token_vectors"]), np.int8)
+    vector = (
+        None
+        if "vector" not in given
+        else np.frombuffer(b64decode(given["vector"]), "<f2").astype(np.float32)
+    )
+    tokens = (
+        None
+        if "token_vectors" not in given
+        else np.frombuffer(b64decode(given["token_vectors"]), np.int8)
+    )
     return NewMemory(
         given["key"],
         Memory(**values),

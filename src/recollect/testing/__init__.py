@@ -1,0 +1,7 @@
+"""For tests of what is built on recollect: fakes, and the contract every store must keep."""
+
+from __future__ import annotations
+
+from recollect.testing.fakes import FakeEmbedder, open_fake
+
+__all__ = ["FakeEmbedder", "open_fake"]

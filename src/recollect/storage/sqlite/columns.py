@@ -29,7 +29,9 @@ class Column:
     def append(self, values: NDArray[Any]) -> None:
         need = self._length + len(values)
         if need > len(self._buffer):
-            grown = np.empty((max(need, len(self._buffer) * 5 // 4, 256), *values.shape[1:]), self._buffer.dtype)
+            grown = np.empty(
+                (max(need, len(self._buffer) * 5 // 4, 256), *values.shape[1:]), self._buffer.dtype
+            )
             grown[: self._length] = self.data
             self._buffer = grown
         self._buffer[self._length : need] = values
@@ -102,7 +104,9 @@ class Postings:
     def get_many(self, wanted: NDArray[np.int64]) -> list[Rows]:
         """The rows of each id."""
         lows, highs = np.searchsorted(self.ids, wanted), np.searchsorted(self.ids, wanted, "right")
-        found = [self.rows[low:high] for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+        found = [
+            self.rows[low:high] for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
+        ]
         if not len(self.tail_ids):
             return found
         return [

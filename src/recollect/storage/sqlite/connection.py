@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -105,7 +105,7 @@ def split(sql: str) -> list[str]:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(path: Path) -> Generator[None]:
     """SQLite's errors in our words."""
     try:
         yield
@@ -125,12 +125,29 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be opened: {error}", hint="check the path") from error
 
 
+@contextmanager
+def readable(path: Path) -> Generator[None]:
+    """Rows that SQLite can read but that hold what nobody wrote."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, text: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"{path} is damaged or cannot be read: {text}",
+        hint="restore a copy, or try `sqlite3 FILE .recover`; `recollect doctor` shows what is readable",
+    )
+
+
 def _explained(error: sqlite3.Error, path: Path) -> StoreError:
     name = getattr(error, "sqlite_errorname", None) or ""
     text = str(error)
     if "NOTADB" in name or "not a database" in text:
         return NotAStore(
-            f"{path} is not a recollect file", hint="give another path; recollect makes the file itself"
+            f"{path} is not a recollect file",
+            hint="give another path; recollect makes the file itself",
         )
     if "BUSY" in name or "LOCKED" in name:
         return StoreLocked(
@@ -147,9 +164,6 @@ def _explained(error: sqlite3.Error, path: Path) -> StoreError:
             f"{path} cannot be opened for writing",
             hint="check that the folder exists and that you may write to it",
         )
-    if "CORRUPT" in name or "IOERR" in name:
-        return StoreDamaged(
-            f"{path} is damaged or cannot be read: {text}",
-            hint="restore a copy, or try `sqlite3 FILE .recover`; `recollect doctor` shows what is readable",
-        )
+    if "CORRUPT" in name or "IOERR" in name or "Could not decode to UTF-8" in text:
+        return _damaged(path, text)
     return StoreError(f"{path}: {text}", hint="this should not happen; please report it")

@@ -24,13 +24,15 @@ def dump(bank: str, number: int, execute: Execute) -> Dump:
         "SELECT embedder, dimensions, token_dimensions, config FROM banks WHERE bank = ?", (number,)
     )
     entities = execute(
-        "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? ORDER BY id", (number,)
+        "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? ORDER BY id",
+        (number,),
     )
     links = execute(
         "SELECT source, target, kind, weight FROM links WHERE bank = ? ORDER BY 1, 2, 3", (number,)
     )
     evidence = execute(
-        "SELECT key, at, document_id, chunk_id, text FROM evidence WHERE bank = ? ORDER BY rowid", (number,)
+        "SELECT key, at, document_id, chunk_id, text FROM evidence WHERE bank = ? ORDER BY rowid",
+        (number,),
     )
     return Dump(
         (row[0], row[1], row[2]),
@@ -45,7 +47,8 @@ def dump(bank: str, number: int, execute: Execute) -> Dump:
 
 def _documents(number: int, execute: Execute) -> Iterator[NewDocument]:
     rows = execute(
-        "SELECT id, hash, context, tags, metadata FROM documents WHERE bank = ? ORDER BY id", (number,)
+        "SELECT id, hash, context, tags, metadata FROM documents WHERE bank = ? ORDER BY id",
+        (number,),
     )
     for document_id, digest, context, tags, metadata in rows:
         chunks = execute(
@@ -82,13 +85,20 @@ def _memories(bank: str, number: int, execute: Execute) -> Iterator[NewMemory]:
         after = page[-1][0]
 
 
-def _new_memory(bank: str, number: int, memory: Sequence[Any], rest: Sequence[Any], execute: Execute) -> NewMemory:
+def _new_memory(
+    bank: str, number: int, memory: Sequence[Any], rest: Sequence[Any], execute: Execute
+) -> NewMemory:
     known_from, known_until, packed, vector, entities, tokens = rest
     key = memory[0] & KEY_MASK
     record = np.frombuffer(packed, RECORD)[0]
     found = memory_from_row(bank, memory, ())
     sources = (
-        [s for (s,) in execute("SELECT source FROM sources WHERE bank = ? AND key = ?", (number, key))]
+        [
+            s
+            for (s,) in execute(
+                "SELECT source FROM sources WHERE bank = ? AND key = ?", (number, key)
+            )
+        ]
         if found.source_ids
         else []
     )

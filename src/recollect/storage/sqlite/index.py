@@ -27,6 +27,7 @@ FeatureRow = tuple[int, int, bytes, bytes | None, bytes, bytes | None, bytes | N
 KEY_BITS = 40
 KEY_MASK = (1 << KEY_BITS) - 1
 _FIELDS = len(FIELD_WEIGHTS)
+_MASKS = 64
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Snapshot:
     def mask(self, allowed: Filter) -> Mask:
         found = self._masks.get(allowed)
         if found is None:
+            if len(self._masks) >= _MASKS:  # every `as_of` is another filter
+                self._masks.clear()
             found = self._masks[allowed] = self._mask(allowed)
         return found
 
@@ -203,9 +206,7 @@ class Index:
         self._keys = Column(np.empty(0, np.int64))
         self._vectors = Column(np.empty((0, dimensions), np.float16))
         self._alive = Column(np.empty(0, np.bool_))
-        self._columns = {
-            name: Column(np.empty(0, RECORD[name])) for name in RECORD.names or ()
-        }
+        self._columns = {name: Column(np.empty(0, RECORD[name])) for name in RECORD.names or ()}
         none = np.empty(0, np.int64)
         no_rows = np.empty(0, np.int32)
         self._terms = Postings.build(
@@ -263,7 +264,11 @@ class Index:
         self._labels = self._labels.extend(*_flat(labels, at))
         ids, owners = _flat(entities, at)
         self._entities = self._entities.extend(ids, owners)
-        counts = np.bincount(owners - at, minlength=len(rows)) if len(owners) else np.zeros(len(rows), np.int64)
+        counts = (
+            np.bincount(owners - at, minlength=len(rows))
+            if len(owners)
+            else np.zeros(len(rows), np.int64)
+        )
         self._entity_offsets.append(self._entity_offsets.data[-1] + np.cumsum(counts))
         self._entity_ids.append(ids)
 
@@ -300,7 +305,11 @@ class Index:
         held = self._keys.data
         wanted = np.array(sorted(set(keys)), np.int64)
         at = np.searchsorted(held, wanted)
-        at = at[(at < len(held)) & np.isin(held[np.minimum(at, max(len(held) - 1, 0))], wanted)] if len(held) else at[:0]
+        at = (
+            at[(at < len(held)) & np.isin(held[np.minimum(at, max(len(held) - 1, 0))], wanted)]
+            if len(held)
+            else at[:0]
+        )
         at = at[self._alive.data[at]].astype(np.int32)
         if not len(at):
             return

@@ -96,7 +96,10 @@ class SqliteView:
         count = np.zeros(len(keys), np.float32)
         count[np.searchsorted(keys, sharing)] = shared
         return Expansion(
-            keys, count, _best_weight(keys, edges, causal=False), _best_weight(keys, edges, causal=True)
+            keys,
+            count,
+            _best_weight(keys, edges, causal=False),
+            _best_weight(keys, edges, causal=True),
         )
 
     def _shared_entities(
@@ -105,8 +108,14 @@ class SqliteView:
         """Rows that share an entity with the seeds, and how many they share; of each entity at
         most `per_entity` rows, the newest."""
         snapshot = self.snapshot
-        named = [np.array(entities, np.int64), *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist())]
-        found = [rows[mask[rows]][-per_entity:] for rows in snapshot.entities.get_many(np.unique(np.concatenate(named)))]
+        named = [
+            np.array(entities, np.int64),
+            *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist()),
+        ]
+        found = [
+            rows[mask[rows]][-per_entity:]
+            for rows in snapshot.entities.get_many(np.unique(np.concatenate(named)))
+        ]
         if not found:
             return np.empty(0, np.int32), np.empty(0, np.int64)
         return np.unique(np.concatenate(found), return_counts=True)
@@ -165,7 +174,9 @@ class SqliteView:
         if missing:
             ns = [self.number << KEY_BITS | k for k in missing]
             marks = ",".join("?" * len(ns))
-            for row in self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns):
+            for row in self._execute(
+                f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns
+            ):
                 self._loaded[row[0] & KEY_MASK] = self._memory(row)
         return {k: self._loaded[k] for k in wanted if k in self._loaded}
 
@@ -203,6 +214,25 @@ class SqliteView:
             (self.number, *wanted),
         )
         return {row[0]: Chunk(row[0], row[1], row[2], row[3]) for row in rows}
+
+    def document_hash(self, document_id: str) -> bytes | None:
+        rows = self._execute(
+            "SELECT hash FROM documents WHERE bank = ? AND id = ?", (self.number, document_id)
+        )
+        return rows[0][0] if rows else None
+
+    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return self.holding("statement", hashes)
+
+    def holding(self, column: str, values: Sequence[int]) -> dict[int, list[int]]:
+        snapshot = self.snapshot
+        held = snapshot.columns[column]
+        rows = np.flatnonzero(np.isin(held, np.array(list(values), np.int64)) & snapshot.alive)
+        out: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            if snapshot.columns["state"][row] <= 1:
+                out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
+        return out
 
 
 def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
@@ -275,4 +305,3 @@ def _micros_or_none(when: Any) -> int | None:
 
 def _when(micros: int | None) -> Any:
     return None if micros is None else from_micros(micros)
-

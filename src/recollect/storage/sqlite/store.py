@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ import orjson
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
 from recollect.storage.base import BankStats, Dump, Floats, Found, ModelIdentity, Plan, View
-from recollect.storage.sqlite.connection import connect, prepare, translated
+from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
+from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
+from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.sqlite.write import Writer
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
@@ -96,17 +98,21 @@ class SqliteStore:
 
     def _bank_rows(self, where: str, arguments: Sequence[Any]) -> list[Any]:
         return self._execute(
-            f"""SELECT id, created_at, updated_at, embedder, dimensions, config,
-            (SELECT count(*) FROM memories m WHERE m.n >= b.bank << {KEY_BITS}
-               AND m.n < (b.bank + 1) << {KEY_BITS} AND m.state <> 'revised'),
-            (SELECT count(*) FROM documents d WHERE d.bank = b.bank)
-            FROM banks b WHERE {where}""",
+            f"""SELECT id, created_at, updated_at, embedder, dimensions, config, memories, documents
+            FROM banks WHERE {where}""",
             arguments,
         )
 
     def _bank_from_row(self, row: Any) -> Bank:
         return Bank(
-            row[0], from_micros(row[1]), from_micros(row[2]), row[6], row[7], row[3], row[4], orjson.loads(row[5])
+            row[0],
+            from_micros(row[1]),
+            from_micros(row[2]),
+            row[6],
+            row[7],
+            row[3],
+            row[4],
+            orjson.loads(row[5]),
         )
 
     def create_bank(
@@ -119,6 +125,8 @@ class SqliteStore:
                 VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING""",
                 (bank, *(model or self._model()), orjson.dumps(config or {}).decode(), now, now),
             )
+            # Caches know a bank by name and sequence: one deleted and made anew is another.
+            db.execute("UPDATE banks SET seq = bank << 32 WHERE id = ? AND seq = 0", (bank,))
         found = self.bank(bank)
         assert found is not None
         return found
@@ -145,7 +153,16 @@ class SqliteStore:
                     f"DELETE FROM {table} WHERE n >= ? AND n < ?",
                     (number << KEY_BITS, (number + 1) << KEY_BITS),
                 )
-            for table in ("documents", "chunks", "entities", "links", "evidence", "sources", "tombstones", "banks"):
+            for table in (
+                "documents",
+                "chunks",
+                "entities",
+                "links",
+                "evidence",
+                "sources",
+                "tombstones",
+                "banks",
+            ):
                 db.execute(f"DELETE FROM {table} WHERE bank = ?", (number,))
         self._caches.pop(bank, None)
         self._scrub()
@@ -166,10 +183,15 @@ class SqliteStore:
             number, seq, generation, dimensions = row
             cache = self._cache(bank, number, generation, dimensions)
             with cache.lock:
-                if cache.index.seq < seq:
+                if cache.index.seq < seq or cache.entities.seq < cache.index.seq:
                     self._catch_up(cache, db)
                 return SqliteView(
-                    bank, number, cache.index.snapshot(), self._execute, cache.loaded, cache.entities
+                    bank,
+                    number,
+                    cache.index.snapshot(),
+                    self._execute,
+                    cache.loaded,
+                    cache.entities,
                 )
 
     def model_of(self, bank: str) -> ModelIdentity:
@@ -209,25 +231,30 @@ class SqliteStore:
                 deleted = db.execute(
                     "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
                 ).fetchall()
+            # A deletion may have taken names away; what is left is learnt anew.
+            fresh_entities = EntityCache() if deleted else None
             entities = db.execute(
                 "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? AND seq > ?",
-                (number, cache.entities.seq),
+                (number, -1 if fresh_entities else cache.entities.seq),
             ).fetchall()
         finally:
             if own:
                 db.execute("COMMIT")
-        index.catch_up(seq, rows, [k for (k,) in deleted])
-        cache.entities.catch_up(entities)
+        with readable(self.path):
+            index.catch_up(seq, rows, [k for (k,) in deleted])
+            if fresh_entities is not None:
+                cache.entities = fresh_entities
+            cache.entities.catch_up(entities)
         cache.entities.seq = seq
-        for stale in [r[0] for r in rows] + [k for (k,) in deleted]:
-            cache.loaded.pop(stale, None)
-        if len(cache.loaded) > _LOADED_LIMIT:
-            cache.loaded.clear()
+        # A new dictionary: an older view may still be filling the one it was given.
+        stale = {row[0] for row in rows}.union(k for (k,) in deleted)
+        held = {} if len(cache.loaded) > _LOADED_LIMIT else cache.loaded
+        cache.loaded = {k: m for k, m in held.items() if k not in stale}
 
     # --- commits -----------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Generator[sqlite3.Connection]:
         """One writer at a time, in this process by our lock and among processes by SQLite's."""
         with self._write_lock, translated(self.path):
             db = self._connection()
@@ -241,25 +268,38 @@ class SqliteStore:
                 raise
 
     def commit(self, bank: str, plan: Plan) -> int:
-        dropped = False
-        with self._transaction() as db:
-            view = self._view(bank, db)
-            writing = _Writing(view, db)
-            batch = plan(writing)
-            seq, now = view.seq + 1, _now()
-            writer = Writer(db, bank, writing.number, seq, now)
-            writer.apply(batch)
-            dropped = bool(batch.drop_documents or batch.drop_memories)
-            keys = [m.key + 1 for m in batch.memories]
-            numbers = [e.id + 1 for e in batch.entities]
-            db.execute(
-                """UPDATE banks SET seq = ?, next_key = max(next_key, ?), next_entity = max(next_entity, ?),
-                updated_at = ? WHERE bank = ?""",
-                (seq, max(keys, default=0), max(numbers, default=0), now, writing.number),
-            )
+        try:
+            with self._transaction() as db:
+                view = self._view(bank, db)
+                seq, dropped = self._write(db, _Writing(view, db), plan)
+        except BaseException:
+            self._unlearn(bank)
+            raise
         if dropped:
             self._scrub()
         return seq
+
+    def _write(self, db: sqlite3.Connection, view: _Writing, plan: Plan) -> tuple[int, bool]:
+        batch = plan(view)
+        seq, now = view.seq + 1, _now()
+        rows = BankRows(db, view.bank, view.number, seq)
+        free = max([m.key + 1 for m in batch.memories], default=0)
+        forgetting = Forgetting(rows, view.holders, max(view.next_key, free))
+        Writer(rows, forgetting, now).apply(batch)
+        numbers = [e.id + 1 for e in batch.entities]
+        db.execute(
+            """UPDATE banks SET seq = ?, next_key = ?, next_entity = max(next_entity, ?),
+            updated_at = ? WHERE bank = ?""",
+            (seq, forgetting.next_key, max(numbers, default=0), now, view.number),
+        )
+        return seq, bool(batch.drop_documents or batch.drop_memories)
+
+    def _unlearn(self, bank: str) -> None:
+        """A plan teaches the resolver names as it goes; when nothing was written, none are known."""
+        cache = self._caches.get(bank)
+        if cache is not None:
+            with cache.lock:
+                cache.entities = EntityCache()
 
     def _scrub(self) -> None:
         """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well,
@@ -293,7 +333,15 @@ class SqliteStore:
         )
         return [
             Document(
-                r[0], bank, tuple(orjson.loads(r[1])), orjson.loads(r[2]), r[3], from_micros(r[4]), from_micros(r[5]), r[6], r[7]
+                r[0],
+                bank,
+                tuple(orjson.loads(r[1])),
+                orjson.loads(r[2]),
+                r[3],
+                from_micros(r[4]),
+                from_micros(r[5]),
+                r[6],
+                r[7],
             )
             for r in rows
         ]
@@ -305,7 +353,9 @@ class SqliteStore:
         )
         return [Chunk(*row) for row in rows]
 
-    def memories(self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]) -> list[Memory]:
+    def memories(
+        self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]
+    ) -> list[Memory]:
         """Newest first. `where` may name type, state, document_id; `after` is the last id seen."""
         number = self._number(bank)
         view = self._view(bank, self._connection())
@@ -355,7 +405,8 @@ class SqliteStore:
         groups = {
             column: dict(
                 self._execute(
-                    f"SELECT {column}, count(*) FROM memories WHERE n >= ? AND n < ? GROUP BY 1", inside
+                    f"SELECT {column}, count(*) FROM memories WHERE n >= ? AND n < ? GROUP BY 1",
+                    inside,
                 )
             )
             for column in ("type", "state")
@@ -364,7 +415,9 @@ class SqliteStore:
             self._execute(f"SELECT count(*) FROM {t} WHERE bank = ?", (number,))[0]
             for t in ("documents", "chunks", "entities")
         )
-        links = dict(self._execute("SELECT kind, count(*) FROM links WHERE bank = ? GROUP BY 1", (number,)))
+        links = dict(
+            self._execute("SELECT kind, count(*) FROM links WHERE bank = ? GROUP BY 1", (number,))
+        )
         (pages,), (page_size,) = (
             self._execute(f"PRAGMA {p}")[0] for p in ("page_count", "page_size")
         )
@@ -395,9 +448,16 @@ class _Writing(SqliteView):
             {},
             view.entity_cache,
         )
-        row = db.execute("SELECT next_key, next_entity FROM banks WHERE bank = ?", (view.number,)).fetchone()
+        row = db.execute(
+            "SELECT next_key, next_entity FROM banks WHERE bank = ?", (view.number,)
+        ).fetchone()
         self.next_key: int = row[0]
         self.next_entity: int = row[1]
+
+    def holders(self, entity: int) -> list[int]:
+        """Keys of all memories that name it, oldest first, earlier wordings included."""
+        rows, _ = self.snapshot.entities.get(entity)
+        return self.snapshot.keys[np.sort(rows[self.snapshot.alive[rows]])].tolist()
 
     def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
         """For each new vector its nearest present memories."""
@@ -423,27 +483,18 @@ class _Writing(SqliteView):
             )
         return out
 
-    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        return self._holding("statement", hashes)
-
     def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        return self._holding("slot", [h for h in hashes if h])
+        return self.holding("slot", [h for h in hashes if h])
 
-    def _holding(self, column: str, values: Sequence[int]) -> dict[int, list[int]]:
-        snapshot = self.snapshot
-        held = snapshot.columns[column]
-        rows = np.flatnonzero(np.isin(held, np.array(list(values), np.int64)) & snapshot.alive)
-        out: dict[int, list[int]] = {}
-        for row in rows.tolist():
-            if snapshot.columns["state"][row] <= 1:
-                out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
-        return out
-
-    def document_hash(self, document_id: str) -> bytes | None:
+    def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
+        """Whether this memory was told at this very moment by this document before."""
         rows = self._execute(
-            "SELECT hash FROM documents WHERE bank = ? AND id = ?", (self.number, document_id)
+            """SELECT 1 FROM evidence WHERE bank = ?1 AND key = ?2 AND at = ?3 AND document_id IS ?4
+            UNION ALL SELECT 1 FROM memories WHERE n = (?1 << ?5 | ?2) AND mentioned_at = ?3
+              AND document_id IS ?4""",
+            (self.number, key, at, document_id, KEY_BITS),
         )
-        return rows[0][0] if rows else None
+        return bool(rows)
 
     def document_keys(self, document_id: str) -> Sequence[int]:
         rows = self._execute(

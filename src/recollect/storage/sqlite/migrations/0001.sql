@@ -6,9 +6,10 @@
 -- transaction; a process builds its in-memory index from them and catches up by `seq`.
 
 CREATE TABLE banks (
-    bank             INTEGER PRIMARY KEY,
+    bank             INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice
     id               TEXT NOT NULL UNIQUE,
-    seq              INTEGER NOT NULL DEFAULT 0,  -- grows with every change of the bank
+    seq              INTEGER NOT NULL DEFAULT 0,  -- grows with every change of the bank; begins
+                                                  -- at bank << 32, so no two banks share one
     generation       INTEGER NOT NULL DEFAULT 0,  -- grows when all vectors are made anew
     next_key         INTEGER NOT NULL DEFAULT 1,
     next_entity      INTEGER NOT NULL DEFAULT 1,
@@ -16,6 +17,8 @@ CREATE TABLE banks (
     dimensions       INTEGER NOT NULL,
     token_dimensions INTEGER NOT NULL,
     config           TEXT NOT NULL DEFAULT '{}',
+    memories         INTEGER NOT NULL DEFAULT 0,  -- counted by the triggers below
+    documents        INTEGER NOT NULL DEFAULT 0,
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL
 ) STRICT;
@@ -71,6 +74,25 @@ CREATE TABLE memories (
 CREATE UNIQUE INDEX memories_id ON memories (bank, id) WHERE state <> 'revised';
 CREATE INDEX memories_revised ON memories (bank, id) WHERE state = 'revised';
 CREATE INDEX memories_document ON memories (bank, document_id) WHERE document_id IS NOT NULL;
+CREATE INDEX memories_superseded ON memories (bank, superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE TRIGGER memories_added AFTER INSERT ON memories WHEN new.state <> 'revised' BEGIN
+    UPDATE banks SET memories = memories + 1 WHERE bank = new.bank;
+END;
+CREATE TRIGGER memories_removed AFTER DELETE ON memories WHEN old.state <> 'revised' BEGIN
+    UPDATE banks SET memories = memories - 1 WHERE bank = old.bank;
+END;
+CREATE TRIGGER memories_reworded AFTER UPDATE OF state ON memories
+WHEN (old.state = 'revised') <> (new.state = 'revised') BEGIN
+    UPDATE banks SET memories = memories + (old.state = 'revised') - (new.state = 'revised')
+    WHERE bank = new.bank;
+END;
+CREATE TRIGGER documents_added AFTER INSERT ON documents BEGIN
+    UPDATE banks SET documents = documents + 1 WHERE bank = new.bank;
+END;
+CREATE TRIGGER documents_removed AFTER DELETE ON documents BEGIN
+    UPDATE banks SET documents = documents - 1 WHERE bank = old.bank;
+END;
 
 CREATE TABLE features (
     n        INTEGER PRIMARY KEY,
