@@ -1,0 +1,211 @@
+"""Temporal arm: only when a time is asked for, never out of the window, and not lost in fusion."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import Arm, Memory, Recollect
+from recollect.recall.arms.temporal import temporal
+from recollect.storage.base import Filter
+from recollect.types import Window
+
+from .banks import ids_of, view_of
+from .conftest import ACTIVITIES, MONTHS, PEOPLE
+
+ANCHOR = "2026-07-10T12:00:00Z"
+OFF = timedelta(0)
+
+
+def inside(memory: Memory, window: Window) -> bool:
+    start = memory.occurred_start or memory.mentioned_at
+    end = memory.occurred_end or start
+    assert start is not None and end is not None
+    begins = window.end is None or start < window.end
+    ends = window.start is None or end > window.start or (end == start >= window.start)
+    return begins and ends
+
+
+def stages(memory: Recollect, bank: str, query: str, **options: object) -> set[str]:
+    trace = memory.recall(bank, query, trace=True, **options).trace
+    assert trace is not None
+    return {s.stage for s in trace.stages}
+
+
+# --- when it runs ------------------------------------------------------------------------------
+
+
+def test_without_a_time_the_arm_does_not_run(memory: Recollect, diary: str) -> None:
+    result = memory.recall(diary, "Who repaired the garden fence?")
+    assert result.window is None
+    assert not any(Arm.TEMPORAL in hit.arms for hit in result)
+    assert "temporal" not in stages(memory, diary, "Who repaired the garden fence?")
+
+
+def test_words_that_only_look_like_times_open_no_window(memory: Recollect, diary: str) -> None:
+    assert memory.recall(diary, "What may Priya do?", query_timestamp=ANCHOR).window is None
+
+
+def test_a_time_in_the_query_opens_its_window(memory: Recollect, diary: str) -> None:
+    window = memory.recall(diary, "What happened in March 2026?", query_timestamp=ANCHOR).window
+    assert window is not None
+    assert (window.start, window.end) == (
+        datetime(2026, 3, 1, tzinfo=UTC),
+        datetime(2026, 4, 1, tzinfo=UTC),
+    )
+
+
+def test_the_most_recent_such_month_is_meant(memory: Recollect, diary: str) -> None:
+    window = memory.recall(diary, "What happened in August?", query_timestamp=ANCHOR).window
+    assert window is not None and window.start == datetime(2025, 8, 1, tzinfo=UTC)
+
+
+def test_the_callers_window_wins_over_the_querys(memory: Recollect, diary: str) -> None:
+    given_ = ("2025-05-01", "2025-05-31")
+    result = memory.recall(diary, "What happened in March 2026?", temporal_window=given_)
+    assert result.window == Window(
+        datetime(2025, 5, 1, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC)
+    )
+    assert {h.id[:7] for h in result if Arm.TEMPORAL in h.arms} == {"2025-05"}
+
+
+def test_a_window_without_memories_finds_nothing_in_the_arm(memory: Recollect, diary: str) -> None:
+    result = memory.recall(diary, "Who swam?", temporal_window=("1999-01-01", "1999-12-31"))
+    assert not any(Arm.TEMPORAL in hit.arms for hit in result)
+
+
+# --- what it finds -----------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    start=st.none() | st.integers(0, 560),
+    length=st.none() | st.integers(1, 200),
+    person=st.sampled_from(PEOPLE),
+)
+def test_it_finds_the_windows_memories_and_nothing_else(
+    memory: Recollect, diary: str, start: int | None, length: int | None, person: str
+) -> None:
+    first = datetime(2025, 1, 1, tzinfo=UTC)
+    since = None if start is None else first + timedelta(days=start)
+    until = None if length is None else (since or first) + timedelta(days=length)
+    if since is None and until is None:
+        return
+    window, view = Window(since, until), view_of(memory, diary)
+    vector = memory.embedder.encode_queries([f"What did {person} do?"]).vectors[0]
+    found = temporal(view, window, vector, Filter(), 1000)
+    expected = {m.id for m in memory.memories(diary, limit=1000) if inside(m, window)}
+    assert set(ids_of(view, found.keys)) == expected
+
+
+def test_spreading_over_links_never_leaves_the_window(memory: Recollect) -> None:
+    """A link of full weight leads out of the window; it is not followed."""
+    memory.retain(
+        "time-links",
+        [
+            {"id": "in", "text": "The bridge was closed.", "occurred_start": "2026-03-10"},
+            {
+                "id": "out",
+                "text": "Ferries were hired.",
+                "occurred_start": "2026-05-10",
+                "causal_relations": [{"type": "caused_by", "target": 0, "weight": 1.0}],
+            },
+            {
+                "id": "also-in",
+                "text": "Traffic went round by the hills.",
+                "occurred_start": "2026-03-28",
+                "causal_relations": [{"type": "caused_by", "target": 0, "weight": 1.0}],
+            },
+        ],
+    )
+    view = view_of(memory, "time-links")
+    march = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC))
+    vector = memory.embedder.encode_queries(["When was the bridge closed?"]).vectors[0]
+    found = temporal(view, march, vector, Filter(), 100)
+    scores = dict(zip(ids_of(view, found.keys), found.scores.tolist(), strict=True))
+    assert set(scores) == {"in", "also-in"}
+    # The neighbour was lifted by its link: 0.8 of the entry point's score, or its own if better.
+    assert scores["also-in"] >= 0.8 * scores["in"] - 1e-5
+
+
+def test_entry_points_are_ranked_by_similarity_and_closeness(memory: Recollect) -> None:
+    memory.retain(
+        "time-close",
+        [
+            {"id": f"d{day}", "text": "The choir rehearsed.", "occurred_start": f"2026-06-{day:02}T12:00:00Z", "timestamp": f"2026-06-{day:02}"}
+            for day in (2, 16, 29)
+        ]
+        + [{"id": "else", "text": "A parcel arrived.", "occurred_start": "2026-06-16T12:00:00Z"}],
+    )  # fmt: skip
+    view = view_of(memory, "time-close")
+    june = Window(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC))
+    vector = memory.embedder.encode_queries(["choir rehearsal"]).vectors[0]
+    ranked = ids_of(view, temporal(view, june, vector, Filter(), 100).keys)
+    assert ranked[0] == "d16"
+    assert ranked[-1] == "else"
+
+
+def test_the_arm_works_without_a_vector(memory: Recollect, diary: str) -> None:
+    view = view_of(memory, diary)
+    march = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC))
+    found = temporal(view, march, None, Filter(), 1000)
+    assert len(found) == 34
+    assert np.all(np.diff(found.scores) <= 0)
+
+
+# --- after fusion and boosts -------------------------------------------------------------------
+
+
+def month_queries() -> list[tuple[str, tuple[int, int]]]:
+    """30 queries that name a month: plain, about a person, about an activity."""
+    out: list[tuple[str, tuple[int, int]]] = []
+    for n in range(30):
+        year, month = MONTHS[(n * 7) % 18]
+        when = f"{calendar.month_name[month]} {year}"
+        form = (
+            f"What happened in {when}?",
+            f"What did {PEOPLE[n % 10]} do in {when}?",
+            f"Who {ACTIVITIES[(n * 5) % 16]} in {when}?",
+        )[n % 3]
+        out.append((form, (year, month)))
+    return out
+
+
+def filled(memory: Recollect, bank: str) -> float:
+    """The share of top-10 slots that could be filled from the month asked for, and are."""
+    right = possible = 0
+    for query, (year, month) in month_queries():
+        top = memory.recall(bank, query, query_timestamp=ANCHOR, min_score=0.0).results[:10]
+        possible += 10  # 34 memories of every month: all ten slots could be
+        right += sum(hit.id.startswith(f"{year}-{month:02}-") for hit in top)
+    return right / possible
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="92 %: asked for an activity, the same activity of another month passes unrelated "
+    "facts of the month; weigh the window more",
+)
+def test_the_month_asked_for_fills_at_least_95_percent_of_the_top_ten(
+    memory: Recollect, diary: str
+) -> None:
+    share = filled(memory, diary)
+    print(f"slots filled from the month asked for: {share:.1%}")
+    assert share >= 0.95
+
+
+@pytest.mark.parametrize(
+    "query", ["What happened in March 2026?", "Who planted tomatoes in May 2025?"]
+)
+def test_every_hit_keeps_what_the_temporal_arm_said(
+    memory: Recollect, diary: str, query: str
+) -> None:
+    result = memory.recall(diary, query, query_timestamp=ANCHOR)
+    assert result.window is not None
+    for hit in result:
+        assert (Arm.TEMPORAL in hit.arms) == inside(hit.memory, result.window)
