@@ -17,20 +17,28 @@ from recollect.recall.pool import Pool
 from recollect.storage.base import NO_TIME, Columns, Floats
 from recollect.types import MemoryType, State, Window
 
-ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1}
+ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1, "order": 0.3}
 DAY = 86_400_000_000  # microseconds
 YEAR_DAYS = 365
 AGING, STALE, EXPIRED = 0.75, 1.0, 1.5  # shares of a kind's window used up
 _TYPES, _STATES = tuple(MemoryType), tuple(State)
 
 
-def boost(pool: Pool, now: datetime, window: Window | None, decay: str, superseded: float) -> Pool:
+def boost(
+    pool: Pool,
+    now: datetime,
+    window: Window | None,
+    order: str | None,
+    decay: str,
+    superseded: float,
+) -> Pool:
     """final = relevance × every factor."""
     columns, at = pool.columns, to_micros(now)
     factors = {
         "recency": _nudge("recency", recency(columns, at, decay)),
         "temporal": _nudge("temporal", temporal(columns, window)),
         "proof": _nudge("proof", proof(columns)),
+        "order": _nudge("order", timeline(columns, order)),
         "lifecycle": lifecycle(columns, at) * _current(columns, at, superseded),
     }
     final = pool.relevance.astype(np.float32)
@@ -84,6 +92,20 @@ def closeness(columns: Columns, window: Window) -> Floats:
         spans = np.minimum(np.abs(point - middle), np.abs(middle_of - middle))
         near = 1 - np.minimum(spans / half, 1)
     return np.where(dated, near, 0.5).astype(np.float32)
+
+
+def timeline(columns: Columns, order: str | None) -> Floats:
+    """"first" and "latest" prefer an end of the timeline: a candidate's place among all dated
+    candidates, 0 to 1. Nothing asked, or no date: 0.5."""
+    dated = columns.happened_from != NO_TIME
+    if order is None or dated.sum() < 2:
+        return np.full(len(dated), 0.5, np.float32)
+    moments = columns.happened_from if order == "earliest" else columns.happened_until
+    distinct, place = np.unique(moments[dated], return_inverse=True)
+    share = place / max(len(distinct) - 1, 1)
+    signal = np.full(len(dated), 0.5, np.float32)
+    signal[dated] = 1 - share if order == "earliest" else share
+    return signal
 
 
 def proof(columns: Columns) -> Floats:

@@ -29,6 +29,7 @@ MEANING: Mapping[str, str] = {
     "recency": "recency",
     "temporal": "closeness to the time asked for",
     "proof": "evidence",
+    "order": "first or last, as asked",
     "lifecycle": "lifecycle",
 }
 

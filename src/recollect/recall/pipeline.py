@@ -13,6 +13,7 @@ from recollect.config import Settings
 from recollect.errors import ModelError, RecollectError
 from recollect.models.base import Embedder, Reranker
 from recollect.recall.boost import boost
+from recollect.recall.event import locate
 from recollect.recall.explain import explain, matched
 from recollect.recall.fuse import RRF, WEIGHTED, fuse
 from recollect.recall.pack import order, pack, pack_chunks
@@ -69,6 +70,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     depth = search_depth(request, settings)
     with run.stage("understand"):
         query = understand(request, view.resolver)
+    if query.time.event is not None and query.window is None:
+        query = _with_event(with_, view, query, request, run)
     with run.stage("retrieve"):
         found = retrieve(
             view, query, request, depth, with_.embedder, settings.min_similarity, with_.workers, run, deadline
@@ -90,9 +93,30 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         if "boost" in request.without:
             pool = replace(pool, final=pool.relevance)
         else:
-            pool = boost(pool, request.now, query.window, settings.recency_decay, settings.superseded_factor)
+            pool = boost(
+                pool,
+                request.now,
+                query.window,
+                query.time.order,
+                settings.recency_decay,
+                settings.superseded_factor,
+            )
         rows = order(pool)
     return Ranked(query, pool, rows, calibration, found, depth)
+
+
+def _with_event(
+    with_: Recalling, view: View, query: Query, request: RecallRequest, run: Run
+) -> Query:
+    """The query with the window that an event in it gives."""
+    event = query.time.event
+    assert event is not None
+    with run.stage("event"):
+        try:
+            return replace(query, window=locate(view, with_.embedder, event, request.allowed))
+        except RecollectError as error:
+            run.degrade("event", error.message)
+            return query
 
 
 def search_depth(request: RecallRequest, settings: Settings) -> int:

@@ -54,7 +54,7 @@ def evidence(
         "semantic": nothing if vector is None else _similarity(view, vector, pool),
         "keyword": nothing if keyword is None else np.nan_to_num(keyword.score) / np.float32(ceiling),
         "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
-        "window": in_window(pool.columns, query.window),
+        "window": _window(pool.columns, query),
         "before": nothing if vector is None else _before(view, vector, pool, allowed),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
     }
@@ -80,6 +80,14 @@ def _before(view: View, vector: Floats, pool: Pool, allowed: Filter) -> Floats:
     if len(turns):
         scores[turns] = view.similarity(vector, pool.columns.before[turns])
     return scores
+
+
+def _window(columns: Columns, query: Query) -> Floats:
+    """Inside the time asked for, and not in one that was ruled out ("not last year")."""
+    signal = in_window(columns, query.window)
+    for out in query.time.excluded:
+        signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
+    return signal.astype(np.float32)
 
 
 def in_window(columns: Columns, window: Window | None) -> Floats:

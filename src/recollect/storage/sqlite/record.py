@@ -4,7 +4,7 @@ the `features` table holds and the in-memory index is built from."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,8 @@ RECORD = np.dtype(
     ]
 )
 
+_EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
 POSTING = np.dtype([("term", "<i8"), ("length", "<u2"), ("tf", "u1"), ("field", "u1")])
 
 
@@ -65,14 +67,12 @@ class Unseen(NamedTuple):
 
 def record(memory: Memory, unseen: Unseen) -> bytes:
     """The columns of one memory, packed. `happened` is when it occurred, else when it was said."""
-    start, end = memory.occurred_start, memory.occurred_end
-    if start is None and end is None:
-        start = end = memory.last_mentioned_at or memory.mentioned_at
+    start, end = _happened(memory)
     fresh = [t for t in (memory.updated_at, memory.last_reviewed_at) if t is not None]
     row = np.zeros(1, RECORD)
     row[0] = (
-        _micros(start if start is not None else end),
-        _micros(end if end is not None else start),
+        start,
+        end,
         unseen.known_from,
         NO_TIME if unseen.known_until is None else unseen.known_until,
         _micros(max(fresh) if fresh else None),
@@ -88,6 +88,21 @@ def record(memory: Memory, unseen: Unseen) -> bytes:
         len(memory.tags),
     )
     return row.tobytes()
+
+
+def _happened(memory: Memory) -> tuple[int, int]:
+    """An instant is its own end; "since 2021" has none yet, "until 1990" no beginning."""
+    start, end = memory.occurred_start, memory.occurred_end
+    if start is None and end is None:
+        said = memory.last_mentioned_at or memory.mentioned_at
+        return _micros(said), _micros(said)
+    if memory.occurred_grain is not None and (start is None or end is None):
+        return (
+            to_micros(_EARLIEST if start is None else start),
+            to_micros(_LATEST if end is None else end),
+        )
+    only = start if start is not None else end
+    return _micros(start or only), _micros(end or only)
 
 
 def postings(memory: Memory) -> bytes:
