@@ -199,6 +199,18 @@ def test_the_month_asked_for_fills_at_least_95_percent_of_the_top_ten(
     assert share >= 0.95
 
 
+def test_no_other_month_stands_above_what_was_asked_for(memory: Recollect, diary: str) -> None:
+    """Of the right month and about the right activity comes before everything else."""
+    seen = 0
+    for query, (year, month) in month_queries()[2::3]:
+        activity = query.removeprefix("Who ").rsplit(" in ", 1)[0]
+        hits = memory.recall(diary, query, query_timestamp=ANCHOR, min_score=0.0).results
+        right = [activity in h.text and h.id.startswith(f"{year}-{month:02}-") for h in hits]
+        assert right[: sum(right)] == [True] * sum(right), query
+        seen += sum(right)
+    assert seen >= 10
+
+
 @pytest.mark.parametrize(
     "query", ["What happened in March 2026?", "Who planted tomatoes in May 2025?"]
 )
