@@ -26,8 +26,9 @@ from scipy.optimize import minimize
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import recollect  # noqa: E402
 from benchmarks.sets import read, sample  # noqa: E402
+
+import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
@@ -45,11 +46,31 @@ PLAN = (
     ("timeqa", 2500, 250),
     ("scifact", 1500, 200),
 )
-SIGNALS = ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length", "cross")
+SIGNALS = (
+    "semantic",
+    "keyword",
+    "late",
+    "late_before",
+    "before",
+    "graph",
+    "window",
+    "length",
+    "cross",
+)
 MODELS: Mapping[str, tuple[str, ...]] = {
     "first": ("semantic", "keyword", "before", "graph", "window", "length"),
     "late": ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length"),
-    "cross": ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length", "cross"),
+    "cross": (
+        "semantic",
+        "keyword",
+        "late",
+        "late_before",
+        "before",
+        "graph",
+        "window",
+        "length",
+        "cross",
+    ),
 }
 
 
@@ -91,18 +112,18 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
     with recollect.open(":memory:") as memory:
         system = System(memory)
         system.index(bank)
-        view = memory._store.view(bank.id)  # noqa: SLF001
+        view = memory._store.view(bank.id)
         for query in bank.queries:
             gold = {system.gold_key(bank, g) for g in query.gold}
             if not gold:
                 continue
-            options = dict(system._arguments(query))  # noqa: SLF001
-            request = memory._request(query.text[:2000], options)  # noqa: SLF001
-            ranked = rank(memory._recalling, view, request, Run())  # noqa: SLF001
+            options = dict(system._arguments(query))
+            request = memory._request(query.text[:2000], options)
+            ranked = rank(memory._recalling, view, request, Run())
             pool = ranked.pool
             keys = pool.keys[:DEPTH].tolist()
             loaded = view.load(keys)
-            unit = [system._keys.get((bank.id, loaded[k].id), "") for k in keys]  # noqa: SLF001
+            unit = [system._keys.get((bank.id, loaded[k].id), "") for k in keys]
             x = np.stack(
                 [pool.signals.get(s, np.full(len(pool), np.nan))[:DEPTH] for s in SIGNALS], axis=1
             )
@@ -111,7 +132,9 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
 
 def load(split: Split) -> Lists:
     data = np.load(CACHE / f"relevance-{split.value}.npz")
-    return Lists(data["x"].astype(np.float64), data["y"], data["starts"], data["sets"], data["gold"])
+    return Lists(
+        data["x"].astype(np.float64), data["y"], data["starts"], data["sets"], data["gold"]
+    )
 
 
 def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], float, float]:
@@ -138,7 +161,9 @@ def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], floa
     return (weights, *_calibrate(x @ weights, lists, query_weight[of]))
 
 
-def _calibrate(score: NDArray[np.float64], lists: Lists, weight: NDArray[np.float64]) -> tuple[float, float]:
+def _calibrate(
+    score: NDArray[np.float64], lists: Lists, weight: NDArray[np.float64]
+) -> tuple[float, float]:
     y = lists.y.astype(float)
 
     def loss(p: NDArray[np.float64]) -> float:
@@ -157,14 +182,19 @@ def ndcg(lists: Lists, score: NDArray[np.float64], k: int = 10) -> tuple[list[fl
     for i, (a, b) in enumerate(zip(lists.starts, ends, strict=True)):
         top = a + np.argsort(-score[a:b], kind="stable")[:k]
         hits = lists.y[top]
-        out[i] = (gains[: len(top)] * hits).sum() / gains[: min(k, lists.gold[i])].sum(), hits.sum() / lists.gold[i]
+        out[i] = (
+            (gains[: len(top)] * hits).sum() / gains[: min(k, lists.gold[i])].sum(),
+            hits.sum() / lists.gold[i],
+        )
     by = [out[lists.sets == s].mean(axis=0) for s in range(len(PLAN))]
     return [float(b[0]) for b in by], [float(b[1]) for b in by]
 
 
 def report(name: str, lists: Lists, score: NDArray[np.float64]) -> None:
     n, r = ndcg(lists, score)
-    cells = "  ".join(f"{s[0]} {100 * b:5.1f}/{100 * a:5.1f}" for s, a, b in zip(PLAN, n, r, strict=True))
+    cells = "  ".join(
+        f"{s[0]} {100 * b:5.1f}/{100 * a:5.1f}" for s, a, b in zip(PLAN, n, r, strict=True)
+    )
     print(f"{name:34s} {cells}   mean {100 * np.mean(r):.1f}/{100 * np.mean(n):.1f}")
 
 
@@ -187,7 +217,9 @@ def main() -> None:
         weights, scale, bias = fit(train, signals)
         out[name] = {
             "bias": round(bias, 4),
-            "weights": {s: round(float(w * scale), 4) for s, w in zip(signals, weights, strict=True)},
+            "weights": {
+                s: round(float(w * scale), 4) for s, w in zip(signals, weights, strict=True)
+            },
             "strong": 0.5,
             "maybe": 0.1,
         }

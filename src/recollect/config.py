@@ -116,7 +116,8 @@ def _parse(name: str, raw: str, source: str) -> Any:
         return kind(raw)
     except (KeyError, ValueError) as error:
         raise ConfigError(
-            f"{source} = {raw!r} is not a {kind.__name__}", hint=f"set {source} to a {kind.__name__}"
+            f"{source} = {raw!r} is not a {kind.__name__}",
+            hint=f"set {source} to a {kind.__name__}",
         ) from error
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -54,17 +62,20 @@ class Recollect:
         path = self.settings.db or str(default_path())
         if path.startswith(("postgres://", "postgresql://")):
             raise InvalidInput(
-                "this build has no PostgreSQL store", hint="give a file path; the embedded store needs no server"
+                "this build has no PostgreSQL store",
+                hint="give a file path; the embedded store needs no server",
             )
         if path == ":memory:":
             self._temporary = tempfile.TemporaryDirectory(prefix="recollect-")
             path = str(Path(self._temporary.name) / "memory.db")
         return SqliteStore(
-            Path(path).expanduser(), model=self._identity, busy_timeout_ms=self.settings.busy_timeout_ms
+            Path(path).expanduser(),
+            model=self._identity,
+            busy_timeout_ms=self.settings.busy_timeout_ms,
         )
 
     @cached_property
-    def embedder(self):  # noqa: ANN201
+    def embedder(self):
         from recollect.models.registry import load_embedder
 
         with self._model_lock:
@@ -75,22 +86,28 @@ class Recollect:
         return ThreadPoolExecutor(max(4, 4 * self.settings.threads), thread_name_prefix="recollect")
 
     @cached_property
-    def _recalling(self):  # noqa: ANN202
+    def _recalling(self):
         from recollect.models.registry import load_reranker
         from recollect.recall.pipeline import Recalling
 
         named = self.settings.reranker
-        spec = None if named == "default" else "none" if named in ("none", "rrf", "late-interaction") else named
+        spec = (
+            None
+            if named == "default"
+            else "none"
+            if named in ("none", "rrf", "late-interaction")
+            else named
+        )
         return Recalling(self.embedder, load_reranker(spec), self.settings, self._workers)
 
     @cached_property
-    def _retaining(self):  # noqa: ANN202
+    def _retaining(self):
         from recollect.retain.pipeline import Retaining
 
         return Retaining(self._store, self.embedder, None, self.settings)
 
     @cached_property
-    def _cache(self):  # noqa: ANN202
+    def _cache(self):
         from recollect.recall.cache import QueryCache
 
         return QueryCache[RecallResult](self.settings.cache_entries, self.settings.cache_seconds)
@@ -184,7 +201,9 @@ class Recollect:
         retire(self._store, bank, memory_id, State.SUPERSEDED, by, _now())
         return self.load(bank, memory_id)
 
-    def forget(self, bank: str, memory_id: str | None = None, *, document_id: str | None = None) -> int:
+    def forget(
+        self, bank: str, memory_id: str | None = None, *, document_id: str | None = None
+    ) -> int:
         """Delete one memory, or one document, with everything derived only from it: text,
         vectors, terms, links. Gives the number of memories that went."""
         from recollect.retain.edit import forget
@@ -226,7 +245,9 @@ class Recollect:
             self._cache.put(key, result)
         return result
 
-    def recall_events(self, bank: str, query: str, **options: Any) -> Iterator[StageEvent | RecallResult]:
+    def recall_events(
+        self, bank: str, query: str, **options: Any
+    ) -> Iterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
         from queue import SimpleQueue
 
@@ -247,7 +268,7 @@ class Recollect:
             if isinstance(item, RecallResult):
                 return
 
-    def why(self, bank: str, query: str, memory_id: str, **options: Any):  # noqa: ANN201
+    def why(self, bank: str, query: str, memory_id: str, **options: Any):
         """Why a memory was, or was not, returned for a query: stage by stage."""
         from recollect.recall.why import why
 
@@ -263,11 +284,12 @@ class Recollect:
         found = None if key is None else view.load([key]).get(key)
         if found is None:
             raise NotFound(
-                f"bank {bank!r} has no memory {memory_id!r}", hint="ids come from retain, recall and memories"
+                f"bank {bank!r} has no memory {memory_id!r}",
+                hint="ids come from retain, recall and memories",
             )
         return found
 
-    def _request(self, query: str, options: Mapping[str, Any]):  # noqa: ANN202
+    def _request(self, query: str, options: Mapping[str, Any]):
         from recollect.recall.request import recall_request
 
         known = recall_request.__kwdefaults__ or {}
@@ -275,7 +297,8 @@ class Recollect:
         for name in options:
             if name not in names:
                 raise InvalidInput(
-                    f"recall has no option {name!r}", hint="options: " + ", ".join(sorted(names - {"now"}))
+                    f"recall has no option {name!r}",
+                    hint="options: " + ", ".join(sorted(names - {"now"})),
                 )
         return recall_request(query, now=_now(), **options)
 
@@ -309,7 +332,9 @@ class Recollect:
         """A document with its text."""
         found = self._store.document(bank, document_id)
         if found is None:
-            raise NotFound(f"bank {bank!r} has no document {document_id!r}", hint="`documents` lists them")
+            raise NotFound(
+                f"bank {bank!r} has no document {document_id!r}", hint="`documents` lists them"
+            )
         text = "\n".join(c.text for c in self._store.document_chunks(bank, document_id))
         return replace(found, text=text)
 
@@ -328,7 +353,9 @@ class Recollect:
     ) -> list[Memory]:
         """Newest first; page on with after= the last id seen."""
         given = {"type": type, "state": state, "document_id": document_id}
-        return self._store.memories(bank, limit, after, {k: v for k, v in given.items() if v is not None})
+        return self._store.memories(
+            bank, limit, after, {k: v for k, v in given.items() if v is not None}
+        )
 
     def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
         return self._store.entities(bank, limit)
@@ -354,7 +381,11 @@ class Recollect:
         return export(self._store, bank)
 
     def import_bank(
-        self, lines: Iterable[Mapping[str, Any]], bank: str | None = None, *, progress: Progress | None = None
+        self,
+        lines: Iterable[Mapping[str, Any]],
+        bank: str | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> Bank:
         from recollect.storage.transfer import import_bank
 
@@ -468,7 +499,9 @@ def default_path() -> Path:
 
 def check_bank_name(bank: str) -> None:
     if not isinstance(bank, str) or not bank.strip() or len(bank) > 200 or "\x00" in bank:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"{bank!r} is no name for a bank", hint="use a text of 1 to 200 characters")
+        raise InvalidInput(
+            f"{bank!r} is no name for a bank", hint="use a text of 1 to 200 characters"
+        )
 
 
 def _now() -> datetime:

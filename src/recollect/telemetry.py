@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,7 +46,7 @@ class Run:
         return (time.perf_counter() - self._began) * 1000
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[Span]:
+    def stage(self, name: str) -> Generator[Span]:
         span = Span()
         start = self.elapsed_ms()
         cpu = self._cpu()

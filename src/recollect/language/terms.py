@@ -14,29 +14,124 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
 import Stemmer
 
-_STEMMER = Stemmer.Stemmer("english")
+_stem_word: Callable[[str], str] = Stemmer.Stemmer("english").stemWord  # pyright: ignore
 
 # Letters, digits and the characters that hold identifiers together (not at their ends).
 _CHUNK = re.compile(r"\w+(?:[.\-_/@:+#'’]\w+)*[+#]*")
 _PART = re.compile(r"[^\W_]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]+")
+_CJK = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]+"
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)$|n['’]t$")
 
 # Words that carry the form of a question, not its subject. They are indexed (a memory may be
 # *about* "The Who") but asked for only when nothing else is left of the query.
 STOP = frozenset(
-    """a an the this that these those of to in on at by for from with and or but if so as than then
-    is are was were be been being am do does did doing done have has had having will would shall
-    should can could may might must i me my mine we us our you your he him his she her it its they
-    them their who whom whose what which when where why how not no there here about into over any
-    some tell please s t re ve ll d m""".split()
+    [
+        "a",
+        "an",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "from",
+        "with",
+        "and",
+        "or",
+        "but",
+        "if",
+        "so",
+        "as",
+        "than",
+        "then",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "am",
+        "do",
+        "does",
+        "did",
+        "doing",
+        "done",
+        "have",
+        "has",
+        "had",
+        "having",
+        "will",
+        "would",
+        "shall",
+        "should",
+        "can",
+        "could",
+        "may",
+        "might",
+        "must",
+        "i",
+        "me",
+        "my",
+        "mine",
+        "we",
+        "us",
+        "our",
+        "you",
+        "your",
+        "he",
+        "him",
+        "his",
+        "she",
+        "her",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "who",
+        "whom",
+        "whose",
+        "what",
+        "which",
+        "when",
+        "where",
+        "why",
+        "how",
+        "not",
+        "no",
+        "there",
+        "here",
+        "about",
+        "into",
+        "over",
+        "any",
+        "some",
+        "tell",
+        "please",
+        "s",
+        "t",
+        "re",
+        "ve",
+        "ll",
+        "d",
+        "m",
+    ]
 )
 
 
@@ -120,7 +215,7 @@ def _bigrams(run: str) -> Iterable[str]:
 
 def _stem(word: str) -> str:
     if len(word) > 3 and word.isascii() and word.isalpha():
-        return _STEMMER.stemWord(word)
+        return _stem_word(word)
     return word
 
 

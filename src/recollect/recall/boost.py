@@ -95,7 +95,7 @@ def closeness(columns: Columns, window: Window) -> Floats:
 
 
 def timeline(columns: Columns, order: str | None) -> Floats:
-    """"first" and "latest" prefer an end of the timeline: a candidate's place among all dated
+    """ "first" and "latest" prefer an end of the timeline: a candidate's place among all dated
     candidates, 0 to 1. Nothing asked, or no date: 0.5."""
     dated = columns.happened_from != NO_TIME
     if order is None or dated.sum() < 2:

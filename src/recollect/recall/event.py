@@ -25,7 +25,13 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     keys = np.union1d(by_words.keys, by_meaning.keys)
     if not len(keys):
         return None
-    cover = dict(zip(by_words.keys.tolist(), (by_words.scores / max(view.keyword_ceiling(hashes), 1e-9)).tolist(), strict=True))
+    cover = dict(
+        zip(
+            by_words.keys.tolist(),
+            (by_words.scores / max(view.keyword_ceiling(hashes), 1e-9)).tolist(),
+            strict=True,
+        )
+    )
     likeness = view.similarity(vector, keys)
     score = np.array([likeness[i] + cover.get(k, 0.0) for i, k in enumerate(keys.tolist())])
     columns = view.columns(keys)
@@ -35,6 +41,9 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
         return None
     memory = view.load([int(keys[best])])[int(keys[best])]
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
-    start, end = from_micros(int(columns.happened_from[best])), from_micros(int(columns.happened_until[best]))
+    start, end = (
+        from_micros(int(columns.happened_from[best])),
+        from_micros(int(columns.happened_until[best])),
+    )
     found = window_for_event(event, start, end, grain)
     return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})")

@@ -61,7 +61,9 @@ def _relevance(pool: Pool, row: int, calibration: Calibration | None) -> Explana
 
 def _fused(pool: Pool, row: int) -> Explanation:
     details = tuple(
-        Explanation(float(c.rank[row]), f"rank in the {arm.value} arm") for arm, c in pool.arms.items() if c.rank[row]
+        Explanation(float(c.rank[row]), f"rank in the {arm.value} arm")
+        for arm, c in pool.arms.items()
+        if c.rank[row]
     )
     return Explanation(float(pool.fused[row]), "fused score", details)
 

@@ -32,7 +32,9 @@ def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:
     return taken
 
 
-def pack_chunks(wanted: Iterable[str], found: Mapping[str, Chunk], max_tokens: int) -> tuple[Chunk, ...]:
+def pack_chunks(
+    wanted: Iterable[str], found: Mapping[str, Chunk], max_tokens: int
+) -> tuple[Chunk, ...]:
     """Chunks in the order of their best hit; the last one is cut to fit, and marked."""
     out: list[Chunk] = []
     room = max_tokens

@@ -74,11 +74,20 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         query = _with_event(with_, view, query, request, run)
     with run.stage("retrieve"):
         found = retrieve(
-            view, query, request, depth, with_.embedder, settings.min_similarity, with_.workers, run, deadline
+            view,
+            query,
+            request,
+            depth,
+            with_.embedder,
+            settings.min_similarity,
+            with_.workers,
+            run,
+            deadline,
         )
     if not found.lists and run.degraded:
         raise ModelError(
-            "recall could not search at all: " + "; ".join(f"{d.part}: {d.reason}" for d in run.degraded),
+            "recall could not search at all: "
+            + "; ".join(f"{d.part}: {d.reason}" for d in run.degraded),
             hint="give it more time (deadline_ms), or check the embedder",
         )
     with run.stage("fuse") as span:
@@ -124,7 +133,9 @@ def search_depth(request: RecallRequest, settings: Settings) -> int:
     if settings.budget_mode == "adaptive":
         ratio = {"low": 0.025, "mid": 0.075, "high": 0.25}[request.budget]
         return int(min(max(request.max_tokens * ratio, 20), 2000))
-    return {"low": settings.budget_low, "mid": settings.budget_mid, "high": settings.budget_high}[request.budget]
+    return {"low": settings.budget_low, "mid": settings.budget_mid, "high": settings.budget_high}[
+        request.budget
+    ]
 
 
 def _rerank(
@@ -146,7 +157,9 @@ def _rerank(
     if settings.reranker == "none" or "rerank" in request.without or not len(pool):
         return first, known["first"]
     if found.tokens is None or deadline.over:
-        reason = "the deadline came first" if deadline.over else "the embedder makes no token vectors"
+        reason = (
+            "the deadline came first" if deadline.over else "the embedder makes no token vectors"
+        )
         run.degrade("rerank", reason)
         return first, known["first"]
     limit = settings.rerank_candidates
@@ -203,7 +216,13 @@ def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
     keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
     loaded = view.load(keys)  # without those deleted since the view was taken
     return [
-        Hit(loaded[key], score, band_of(score, ranked.calibration), 0, _Detail(ranked, row, loaded[key]))
+        Hit(
+            loaded[key],
+            score,
+            band_of(score, ranked.calibration),
+            0,
+            _Detail(ranked, row, loaded[key]),
+        )
         for key, score, row in zip(keys, finals, rows, strict=True)
         if key in loaded
     ]
@@ -244,7 +263,9 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
     parents = {view.key_of(hit.id) or 0: hit for hit in hits[:HOP_PARENTS]}
     edges = view.edges(np.array(list(parents), np.int64), request.allowed, 5)
     best: dict[int, tuple[float, Hit]] = {}
-    for source, target, weight in zip(edges.source.tolist(), edges.target.tolist(), edges.weight.tolist(), strict=True):
+    for source, target, weight in zip(
+        edges.source.tolist(), edges.target.tolist(), edges.weight.tolist(), strict=True
+    ):
         score = parents[source].score * weight * HOP_FACTOR
         if score > best.get(target, (0.0, None))[0]:
             best[target] = (score, parents[source])
@@ -258,7 +279,9 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
     return out
 
 
-def _result(view: View, request: RecallRequest, ranked: Ranked, hits: list[Hit], run: Run) -> RecallResult:
+def _result(
+    view: View, request: RecallRequest, ranked: Ranked, hits: list[Hit], run: Run
+) -> RecallResult:
     wanted = [hit.chunk_id for hit in hits if hit.chunk_id] if request.include_chunks else []
     chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
     return RecallResult(

@@ -29,8 +29,12 @@ class Pool:
     arms: Mapping[Arm, ArmColumn]
     fused: Floats
     columns: Columns
-    signals: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])  # rerank and evidence
-    terms: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])  # of the relevance logit
+    signals: Mapping[str, Floats] = field(
+        default_factory=dict[str, "Floats"]
+    )  # rerank and evidence
+    terms: Mapping[str, Floats] = field(
+        default_factory=dict[str, "Floats"]
+    )  # of the relevance logit
     relevance: Floats = field(default_factory=lambda: np.empty(0, np.float32))
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     final: Floats = field(default_factory=lambda: np.empty(0, np.float32))

@@ -24,7 +24,6 @@ from recollect.storage.base import NO_TIME, Columns, Filter, Floats, View
 from recollect.types import Arm, Window
 
 
-
 @dataclass(frozen=True, slots=True)
 class Calibration:
     bias: float
@@ -42,9 +41,7 @@ def calibrations(model: str) -> Mapping[str, Calibration]:
     return {name: Calibration(**entry) for name, entry in chosen.items()}
 
 
-def evidence(
-    view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter
-) -> Pool:
+def evidence(view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter) -> Pool:
     """The signals that cost nothing more than has been computed."""
     keyword = pool.arms.get(Arm.KEYWORD)
     graph = pool.arms.get(Arm.GRAPH)
@@ -52,7 +49,9 @@ def evidence(
     ceiling = max(view.keyword_ceiling(query.hashes), 1e-9)
     signals = {
         "semantic": nothing if vector is None else _similarity(view, vector, pool),
-        "keyword": nothing if keyword is None else np.nan_to_num(keyword.score) / np.float32(ceiling),
+        "keyword": nothing
+        if keyword is None
+        else np.nan_to_num(keyword.score) / np.float32(ceiling),
         "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
         "window": _window(pool.columns, query),
         "before": nothing if vector is None else _before(view, vector, pool, allowed),

@@ -29,11 +29,15 @@ def late_interaction(
     `late_before` is how much better the query is matched by both than by the turn alone.
     """
     keys = pool.keys[:limit]
-    before = np.where(view.allows(pool.columns.before[:limit], allowed), pool.columns.before[:limit], 0)
+    before = np.where(
+        view.allows(pool.columns.before[:limit], allowed), pool.columns.before[:limit], 0
+    )
     wanted = np.union1d(keys, before[before > 0])
     empty = np.empty((0, dimensions), np.int8)
     held = view.token_vectors(wanted)
-    best = best_matches(query_tokens, [empty if t is None else t.reshape(-1, dimensions) for t in held])
+    best = best_matches(
+        query_tokens, [empty if t is None else t.reshape(-1, dimensions) for t in held]
+    )
     own = best[np.searchsorted(wanted, keys)]
     other = np.where(before[:, None] > 0, best[np.searchsorted(wanted, before) % len(wanted)], 0)
     alone = own.mean(axis=1)
@@ -41,7 +45,9 @@ def late_interaction(
     return with_signal(with_signal(pool, "late", alone), "late_before", together - alone)
 
 
-def cross_encode(view: View, reranker: Reranker, query: str, pool: Pool, best: NDArray[np.int64]) -> Pool:
+def cross_encode(
+    view: View, reranker: Reranker, query: str, pool: Pool, best: NDArray[np.int64]
+) -> Pool:
     """The cross-encoder's logits for the rows named by `best`."""
     memories = view.load(pool.keys[best].tolist())
     best = best[np.isin(pool.keys[best], list(memories))]

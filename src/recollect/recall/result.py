@@ -118,7 +118,9 @@ def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
         **memory_dict(memory),
         "summary": memory.summary,
         "scores": {k: round(v, 6) for k, v in hit.scores.items()},
-        "arms": {arm.value: {"rank": s.rank, "score": round(s.score, 6)} for arm, s in hit.arms.items()},
+        "arms": {
+            arm.value: {"rank": s.rank, "score": round(s.score, 6)} for arm, s in hit.arms.items()
+        },
         "hop": hit.hop,
         "matched_terms": list(hit.matched_terms),
     }
@@ -163,5 +165,9 @@ def window_dict(window: Window | None) -> dict[str, Any] | None:
 def _line(memory: Memory) -> str:
     date = memory.occurred_start or memory.mentioned_at
     said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
-    parts = [f"({date:%Y-%m-%d})" if date else "", said, "(since replaced)" if memory.superseded_by else ""]
+    parts = [
+        f"({date:%Y-%m-%d})" if date else "",
+        said,
+        "(since replaced)" if memory.superseded_by else "",
+    ]
     return " ".join(p for p in parts if p)

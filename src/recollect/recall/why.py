@@ -18,14 +18,19 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
     key = view.key_of(memory_id)
     if key is None:
         raise NotFound(
-            f"bank {view.bank!r} has no memory {memory_id!r}", hint="ids come from retain, recall and memories"
+            f"bank {view.bank!r} has no memory {memory_id!r}",
+            hint="ids come from retain, recall and memories",
         )
     memory = view.load([key])[key]
     stages = [_filter(view, request, key, memory)]
     if not stages[0].passed:
         return Why(memory_id, request.query, False, None, "filter", tuple(stages), None)
     ranked = rank(with_, view, request, run)
-    stages += [_arm(view, with_, ranked, arm, key, request) for arm in Arm if arm.value not in request.without]
+    stages += [
+        _arm(view, with_, ranked, arm, key, request)
+        for arm in Arm
+        if arm.value not in request.without
+    ]
     row = ranked.pool.at(key)
     if row is None:
         stages.append(_not_found(ranked))
@@ -65,28 +70,45 @@ def _arm(
         place = int(at[0])
         score = float(found.scores[place])
         return StageVerdict(
-            arm.value, True, f"rank {place + 1} with {score:.3f}", numbers={"rank": place + 1, "score": score}
+            arm.value,
+            True,
+            f"rank {place + 1} with {score:.3f}",
+            numbers={"rank": place + 1, "score": score},
         )
     cut = float(found.scores[-1]) if len(found) >= ranked.depth else None
     return _missed(view, with_, ranked, arm, key, cut, request)
 
 
 def _missed(
-    view: View, with_: Recalling, ranked: Ranked, arm: Arm, key: int, cut: float | None, request: RecallRequest
+    view: View,
+    with_: Recalling,
+    ranked: Ranked,
+    arm: Arm,
+    key: int,
+    cut: float | None,
+    request: RecallRequest,
 ) -> StageVerdict:
     one = np.array([key], np.int64)
     if arm is Arm.SEMANTIC and ranked.retrieved.vector is not None:
         score = float(view.similarity(ranked.retrieved.vector, one)[0])
         bar = max(with_.settings.min_similarity, cut or 0.0)
         return StageVerdict(
-            arm.value, False, f"similarity {score:.3f}", f"at least {bar:.3f}", {"score": score, "bar": bar}
+            arm.value,
+            False,
+            f"similarity {score:.3f}",
+            f"at least {bar:.3f}",
+            {"score": score, "bar": bar},
         )
     if arm is Arm.KEYWORD:
         return _missed_words(view, ranked, key, cut)
     if arm is Arm.TEMPORAL and ranked.query.window is not None:
         start, end = ranked.query.window.start, ranked.query.window.end
-        return StageVerdict(arm.value, False, "not dated inside the window", f"a date in [{start}, {end})")
-    return StageVerdict(arm.value, False, "no link from the best semantic hits", "a shared entity or a link")
+        return StageVerdict(
+            arm.value, False, "not dated inside the window", f"a date in [{start}, {end})"
+        )
+    return StageVerdict(
+        arm.value, False, "no link from the best semantic hits", "a shared entity or a link"
+    )
 
 
 def _missed_words(view: View, ranked: Ranked, key: int, cut: float | None) -> StageVerdict:
@@ -96,22 +118,33 @@ def _missed_words(view: View, ranked: Ranked, key: int, cut: float | None) -> St
     held = matched(ranked.query, memory)
     asked = ", ".join(ranked.query.terms)
     if not held:
-        return StageVerdict("keyword", False, f"none of the terms asked for ({asked})", "one of them")
+        return StageVerdict(
+            "keyword", False, f"none of the terms asked for ({asked})", "one of them"
+        )
     return StageVerdict(
-        "keyword", False, f"it has {', '.join(held)}, but others match better", f"a score above {cut or 0:.3f}"
+        "keyword",
+        False,
+        f"it has {', '.join(held)}, but others match better",
+        f"a score above {cut or 0:.3f}",
     )
 
 
 def _not_found(ranked: Ranked) -> StageVerdict:
     return StageVerdict(
-        "retrieve", False, "no arm found it", f"to be among the first {ranked.depth} of an arm; a higher budget looks deeper"
+        "retrieve",
+        False,
+        "no arm found it",
+        f"to be among the first {ranked.depth} of an arm; a higher budget looks deeper",
     )
 
 
 def _fused(ranked: Ranked, row: int) -> StageVerdict:
     score = float(ranked.pool.fused[row])
     return StageVerdict(
-        "fuse", True, f"rank {row + 1} of {len(ranked.pool)} with {score:.4f}", numbers={"rank": row + 1, "score": score}
+        "fuse",
+        True,
+        f"rank {row + 1} of {len(ranked.pool)} with {score:.4f}",
+        numbers={"rank": row + 1, "score": score},
     )
 
 
@@ -120,7 +153,9 @@ def _reranked(ranked: Ranked, row: int, with_: Recalling) -> StageVerdict:
     late = ranked.pool.signals.get("late")
     seen = late is not None and not bool(np.isnan(late[row]))
     says = f"relevance {relevance:.3f}" + ("" if seen or late is None else ", not reranked")
-    needed = None if seen or late is None else f"a fused rank within {with_.settings.rerank_candidates}"
+    needed = (
+        None if seen or late is None else f"a fused rank within {with_.settings.rerank_candidates}"
+    )
     return StageVerdict("rerank", True, says, needed, {"relevance": relevance})
 
 
@@ -128,22 +163,36 @@ def _boosted(ranked: Ranked, row: int) -> StageVerdict:
     final = float(ranked.pool.final[row])
     place = int(np.flatnonzero(ranked.rows == row)[0]) + 1
     factors = ", ".join(f"{name} ×{float(f[row]):.2f}" for name, f in ranked.pool.factors.items())
-    return StageVerdict("boost", True, f"final {final:.3f} (rank {place}): {factors}", numbers={"final": final, "rank": place})
+    return StageVerdict(
+        "boost",
+        True,
+        f"final {final:.3f} (rank {place}): {factors}",
+        numbers={"final": final, "rank": place},
+    )
 
 
-def _packed(ranked: Ranked, row: int, request: RecallRequest, with_: Recalling) -> tuple[StageVerdict, int | None]:
+def _packed(
+    ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
+) -> tuple[StageVerdict, int | None]:
     rows = considered(ranked, request, with_.settings)
     taken = pack(ranked.pool, rows, request.max_tokens)
     if row in taken:
         place = taken.index(row) + 1
-        return StageVerdict("pack", True, f"returned as number {place}", numbers={"rank": place}), place
+        return StageVerdict(
+            "pack", True, f"returned as number {place}", numbers={"rank": place}
+        ), place
     if row not in rows.tolist():
         floor = with_.settings.min_score if request.min_score is None else request.min_score
         final = float(ranked.pool.final[row])
         if final < floor:
-            return StageVerdict("pack", False, f"score {final:.3f} is under the floor", f"at least {floor:g}"), None
+            return StageVerdict(
+                "pack", False, f"score {final:.3f} is under the floor", f"at least {floor:g}"
+            ), None
         return StageVerdict(
-            "pack", False, f"beyond the first {2 * ranked.depth} considered", "a better score or a higher budget"
+            "pack",
+            False,
+            f"beyond the first {2 * ranked.depth} considered",
+            "a better score or a higher budget",
         ), None
     cost = int(ranked.pool.columns.tokens[row])
     used = sum(int(ranked.pool.columns.tokens[r]) for r in taken)

@@ -6,6 +6,8 @@ in [0, 1]. A deep search walks on from there: spreading activation, damped so th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from recollect.recall.understand import Query
@@ -38,13 +40,18 @@ def link_score(expansion: Expansion) -> Floats:
 
 def _walk(view: View, seeds: Found, found: Found, allowed: Filter, depth: int) -> Found:
     """Spreading activation from the seeds and what they lead to, strongest first."""
-    active: dict[int, float] = dict(zip(found.keys.tolist(), (found.scores / 3).tolist(), strict=True))
+    active: dict[int, float] = dict(
+        zip(found.keys.tolist(), (found.scores / 3).tolist(), strict=True)
+    )
     for key, score in zip(seeds.keys.tolist(), seeds.scores.tolist(), strict=True):
         active[key] = max(active.get(key, 0.0), score)
     direct = set(active)
     expanded: set[int] = set(seeds.keys.tolist())
     while len(active) < depth:
-        frontier = sorted((k for k in active if k not in expanded and active[k] > FAINT), key=lambda k: (-active[k], k))
+        frontier = sorted(
+            (k for k in active if k not in expanded and active[k] > FAINT),
+            key=lambda k: (-active[k], k),
+        )
         if not frontier:
             break
         batch = np.array(frontier[:FRONTIER], np.int64)
@@ -65,10 +72,14 @@ def _spread(view: View, batch: Keys, active: dict[int, float], allowed: Filter) 
             active[target] = passed
 
 
-def _edges(view: View, batch: Keys, allowed: Filter):  # noqa: ANN202
+def _edges(view: View, batch: Keys, allowed: Filter) -> Iterator[tuple[int, int, float, bool]]:
     links = view.edges(batch, allowed, PER_ENTITY)
     yield from zip(
-        links.source.tolist(), links.target.tolist(), links.weight.tolist(), links.causal.tolist(), strict=True
+        links.source.tolist(),
+        links.target.tolist(),
+        links.weight.tolist(),
+        links.causal.tolist(),
+        strict=True,
     )
     for key in batch.tolist():
         shared = view.expand(np.array([key], np.int64), allowed, PER_ENTITY, ())

@@ -19,11 +19,15 @@ DECAY = 0.8
 PER_NODE = 10
 
 
-def temporal(view: View, window: Window, vector: Floats | None, allowed: Filter, depth: int) -> Found:
+def temporal(
+    view: View, window: Window, vector: Floats | None, allowed: Filter, depth: int
+) -> Found:
     inside = view.window(_micros(window.start), _micros(window.end), allowed)
     if not len(inside):
         return Found.nothing()
-    similar = view.similarity(vector, inside) if vector is not None else np.zeros(len(inside), np.float32)
+    similar = (
+        view.similarity(vector, inside) if vector is not None else np.zeros(len(inside), np.float32)
+    )
     near = closeness(view.columns(inside), window)
     scores = (np.maximum(similar, 0) + CLOSE * near).astype(np.float32)
     keys, best = top(scores, inside, depth)
@@ -33,7 +37,11 @@ def temporal(view: View, window: Window, vector: Floats | None, allowed: Filter,
     order = np.argsort(inside)
     at = np.minimum(np.searchsorted(inside, links.target, sorter=order), len(inside) - 1)
     for source, target, weight, place in zip(
-        links.source.tolist(), links.target.tolist(), links.weight.tolist(), order[at].tolist(), strict=True
+        links.source.tolist(),
+        links.target.tolist(),
+        links.weight.tolist(),
+        order[at].tolist(),
+        strict=True,
     ):
         if inside[place] == target:
             scores[place] = max(scores[place], base[source] * weight * DECAY)
