@@ -240,6 +240,7 @@ def read(
     toks = tokens(folded)[:_MOST_TOKENS]
     words = [token.word for token in toks]
     figures = any(word[0].isdigit() for word in words)
+    best: list[TimeExpression] = []
     for language in languages if languages is not None else languages_of(folded, words):
         known = lexicon(language)
         if (
@@ -251,6 +252,10 @@ def read(
         reading = Reading(text, folded, toks, words, known)
         context = Context(anchor.replace(tzinfo=None), direction or direction_of(words, known))
         found = _read(reading, context, anchor)
-        if found:
-            return tuple(sorted(found, key=lambda expression: expression.span))
-    return ()
+        if _covered(found) > _covered(best):
+            best = found
+    return tuple(sorted(best, key=lambda expression: expression.span))
+
+
+def _covered(found: list[TimeExpression]) -> int:
+    return sum(expression.span[1] - expression.span[0] for expression in found)

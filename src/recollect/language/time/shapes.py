@@ -158,7 +158,8 @@ def _dm(match: re.Match[str]) -> Made:
     return "T", replace(made, weak="slash" if "/" in match[0] else "dash")
 
 
-_DAY_FIRST = {_mdy: _dmy, _md: _dm}
+_Make = Callable[["re.Match[str]"], Made]
+_DAY_FIRST: dict[_Make, _Make] = {_mdy: _dmy, _md: _dm}
 
 
 def _ym(match: re.Match[str]) -> Made:

@@ -1,0 +1,85 @@
+"""Common forms in other languages, asked on 15 November 2026."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect.language.time import read_query, read_times
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+LAST_SUMMER = ("2026-06-01", "2026-09-01")
+LAST_WEEK = ("2026-11-02", "2026-11-09")
+TWO_WEEKS_AGO = ("2026-11-01", "2026-11-02")
+SPRING_2024 = ("2024-03-01", "2024-06-01")
+FIFTH_OF_MARCH = ("2024-03-05", "2024-03-06")
+YEARS = ("2020-01-01", "2023-01-01")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("letzten Sommer", LAST_SUMMER),
+        ("letzte Woche", LAST_WEEK),
+        ("vor zwei Wochen", TWO_WEEKS_AGO),
+        ("zwischen März und Mai 2024", SPRING_2024),
+        ("am 5. März 2024", FIFTH_OF_MARCH),
+        ("von 2020 bis 2022", YEARS),
+        ("l'été dernier", LAST_SUMMER),
+        ("la semaine dernière", LAST_WEEK),
+        ("il y a deux semaines", TWO_WEEKS_AGO),
+        ("entre mars et mai 2024", SPRING_2024),
+        ("le 5 mars 2024", FIFTH_OF_MARCH),
+        ("de 2020 à 2022", YEARS),
+        ("el verano pasado", LAST_SUMMER),
+        ("la semana pasada", LAST_WEEK),
+        ("hace dos semanas", TWO_WEEKS_AGO),
+        ("entre marzo y mayo de 2024", SPRING_2024),
+        ("el 5 de marzo de 2024", FIFTH_OF_MARCH),
+        ("de 2020 a 2022", YEARS),
+        ("l'estate scorsa", LAST_SUMMER),
+        ("la settimana scorsa", LAST_WEEK),
+        ("due settimane fa", TWO_WEEKS_AGO),
+        ("tra marzo e maggio 2024", SPRING_2024),
+        ("il 5 marzo 2024", FIFTH_OF_MARCH),
+        ("dal 2020 al 2022", YEARS),
+        ("no verão passado", LAST_SUMMER),
+        ("na semana passada", LAST_WEEK),
+        ("há duas semanas", TWO_WEEKS_AGO),
+        ("entre março e maio de 2024", SPRING_2024),
+        ("5 de março de 2024", FIFTH_OF_MARCH),
+        ("上周", LAST_WEEK),
+        ("两周前", TWO_WEEKS_AGO),
+        ("2024年3月到5月", SPRING_2024),
+        ("2024年3月5日", FIFTH_OF_MARCH),
+        ("从2020年到2022年", YEARS),
+        ("先週", LAST_WEEK),
+        ("二週間前", TWO_WEEKS_AGO),
+        ("2024年3月から5月まで", SPRING_2024),
+        ("2020年から2022年まで", YEARS),
+        ("2021年以降", ("2021-01-01", None)),
+        ("seit 2021", ("2021-01-01", None)),
+        ("depuis 2021", ("2021-01-01", None)),
+    ],
+)
+def test_common_forms(phrase: str, expected: tuple[str, str | None]) -> None:
+    found = [each.range for each in read_times(phrase, NOW) if each.range]
+    assert found
+    got = tuple(
+        side.date().isoformat() if side else None for side in (found[0].start, found[0].end)
+    )
+    assert got == expected
+
+
+def test_a_day_comes_first_where_people_write_it_so() -> None:
+    found = read_times("05/03/2024", NOW, languages=("fr",))[0].range
+    assert found is not None and found.start == datetime(2024, 3, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Wann kam Anna?", "Quand est arrivée Anne ?", "¿Cuándo llegó Ana?", "你什么时候来的？"],
+)
+def test_asking_when(question: str) -> None:
+    assert read_query(question, NOW).asks_when

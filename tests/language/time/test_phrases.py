@@ -1,0 +1,233 @@
+"""What phrases mean. The day of asking is Sunday 15 November 2026, noon UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from recollect.language.time import Grain, read_times
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+def days(text: str, anchor: datetime = NOW) -> tuple[str | None, str | None]:
+    """The first range of a text, as its first day and the day after its last."""
+    found = [each.range for each in read_times(text, anchor) if each.range]
+    assert found, f"no time in {text!r}"
+    start, end = found[0].start, found[0].end
+    return (start.date().isoformat() if start else None, end.date().isoformat() if end else None)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("last spring", "2026-03-01", "2026-06-01"),
+        ("Q3 2025", "2025-07-01", "2025-10-01"),
+        ("last quarter", "2026-07-01", "2026-10-01"),
+        ("this month", "2026-11-01", "2026-12-01"),
+        ("summer 2024", "2024-06-01", "2024-09-01"),
+        ("from 2020 to 2022", "2020-01-01", "2023-01-01"),
+        ("in May", "2026-05-01", "2026-06-01"),
+        ("past 6 months", "2026-05-15", "2026-11-16"),
+        ("early June", "2026-06-01", "2026-06-11"),
+        ("between March and May 2024", "2024-03-01", "2024-06-01"),
+    ],
+)
+def test_the_phrases_that_peers_miss(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("today", "2026-11-15", "2026-11-16"),
+        ("the day before yesterday", "2026-11-13", "2026-11-14"),
+        ("this week", "2026-11-09", "2026-11-16"),
+        ("last week", "2026-11-02", "2026-11-09"),
+        ("next week", "2026-11-16", "2026-11-23"),
+        ("last weekend", "2026-11-07", "2026-11-09"),
+        ("next month", "2026-12-01", "2027-01-01"),
+        ("last year", "2025-01-01", "2026-01-01"),
+        ("last decade", "2010-01-01", "2020-01-01"),
+        ("in the 90s", "1990-01-01", "2000-01-01"),
+        ("the nineteen seventies", "1970-01-01", "1980-01-01"),
+        ("early 2010s", "2010-01-01", "2014-01-01"),
+        ("mid-June", "2026-06-11", "2026-06-21"),
+        ("late last year", "2025-09-01", "2026-01-01"),
+        ("Christmas 2023", "2023-12-25", "2023-12-26"),
+        ("Easter 2024", "2024-03-31", "2024-04-01"),
+        ("Thanksgiving 2025", "2025-11-27", "2025-11-28"),
+        ("FY24", "2024-01-01", "2025-01-01"),
+        ("2024-W12", "2024-03-18", "2024-03-25"),
+        ("week 12 of 2024", "2024-03-18", "2024-03-25"),
+        ("summer of 2019", "2019-06-01", "2019-09-01"),
+        ("the first half of 2023", "2023-01-01", "2023-07-01"),
+        ("the second half of 2023", "2023-07-01", "2024-01-01"),
+        ("the third quarter of last year", "2025-07-01", "2025-10-01"),
+        ("the first Monday of October", "2026-10-05", "2026-10-06"),
+        ("the last Friday of October 2024", "2024-10-25", "2024-10-26"),
+        ("the 21st century", "2000-01-01", "2100-01-01"),
+    ],
+)
+def test_periods(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("two weeks ago", "2026-11-01", "2026-11-02"),
+        ("3 days ago", "2026-11-12", "2026-11-13"),
+        ("in the past 3 months", "2026-08-15", "2026-11-16"),
+        ("over the last year", "2025-11-15", "2026-11-16"),
+        ("the week before Christmas 2025", "2025-12-18", "2025-12-25"),
+        ("three days after Easter 2024", "2024-04-03", "2024-04-04"),
+        ("the Friday before Christmas 2024", "2024-12-20", "2024-12-21"),
+        ("in two weeks", "2026-11-29", "2026-11-30"),
+        ("last Friday", "2026-11-13", "2026-11-14"),
+        ("Tuesday of last week", "2026-11-03", "2026-11-04"),
+        ("earlier this year", "2026-01-01", "2026-11-16"),
+        ("around Christmas 2024", "2024-12-22", "2024-12-29"),
+        ("the year before last", "2024-01-01", "2025-01-01"),
+    ],
+)
+def test_relative_times(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("between March and May", "2026-03-01", "2026-06-01"),
+        ("3–5 June", "2026-06-03", "2026-06-06"),
+        ("June 3 to 5, 2024", "2024-06-03", "2024-06-06"),
+        ("June through August", "2026-06-01", "2026-09-01"),
+        ("from December to February 2024", "2023-12-01", "2024-03-01"),
+        ("from 10 August to 12 September 2013", "2013-08-10", "2013-09-13"),
+        ("2019-05-01 to 2019-05-10", "2019-05-01", "2019-05-11"),
+    ],
+)
+def test_ranges(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("since 2021", "2021-01-01", None),
+        ("after 2019", "2020-01-01", None),
+        ("before 2020", None, "2020-01-01"),
+        ("until March", None, "2026-04-01"),
+        ("from June 2024 on", "2024-06-01", None),
+        ("2018 or later", "2018-01-01", None),
+        ("no later than 5 May 2024", None, "2024-05-06"),
+    ],
+)
+def test_open_ends_stay_open(phrase: str, start: str | None, end: str | None) -> None:
+    assert days(phrase) == (start, end)
+
+
+def test_a_bare_month_is_the_latest_that_has_begun() -> None:
+    assert days("in November") == ("2026-11-01", "2026-12-01")
+    assert days("in December") == ("2025-12-01", "2026-01-01")
+
+
+def test_next_may_lies_ahead() -> None:
+    assert days("next May") == ("2027-05-01", "2027-06-01")
+
+
+def test_a_text_that_looks_forward_settles_forward() -> None:
+    assert days("What will we do in March?") == ("2027-03-01", "2027-04-01")
+
+
+def test_last_spring_is_the_latest_finished_one() -> None:
+    april = datetime(2026, 4, 10, tzinfo=UTC)
+    assert days("last spring", april) == ("2025-03-01", "2025-06-01")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "grain"),
+    [
+        ("yesterday", Grain.DAY),
+        ("last week", Grain.WEEK),
+        ("in May", Grain.MONTH),
+        ("last quarter", Grain.QUARTER),
+        ("last spring", Grain.SEASON),
+        ("in 2019", Grain.YEAR),
+        ("the 1980s", Grain.DECADE),
+        ("at 15:30 yesterday", Grain.MINUTE),
+        ("two years ago", Grain.YEAR),
+    ],
+)
+def test_the_grain_is_kept(phrase: str, grain: Grain) -> None:
+    assert read_times(phrase, NOW)[0].grain is grain
+
+
+@pytest.mark.parametrize(
+    ("phrase", "hour"),
+    [
+        ("yesterday at 5pm", 17),
+        ("tonight at 8", 20),
+        ("this morning at 7", 7),
+        ("half past three in the afternoon yesterday", 15),
+        ("2026-11-14T08:15:00Z", 8),
+        ("yesterday at noon", 12),
+    ],
+)
+def test_times_of_day(phrase: str, hour: int) -> None:
+    found = read_times(phrase, NOW)[0].range
+    assert found is not None and found.start is not None
+    assert found.start.hour == hour
+
+
+def test_a_named_time_zone_counts() -> None:
+    found = read_times("yesterday at 10:30 PST", NOW)[0].range
+    assert found is not None and found.start == datetime(2026, 11, 14, 18, 30, tzinfo=UTC)
+
+
+def test_days_are_those_of_the_askers_zone() -> None:
+    tokyo = NOW.astimezone(timezone(timedelta(hours=9)))
+    found = read_times("yesterday", tokyo)[0].range
+    assert found is not None and found.start == datetime(2026, 11, 13, 15, tzinfo=UTC)
+
+
+def test_several_expressions_in_one_text() -> None:
+    found = read_times("compare last spring with summer 2024", NOW)
+    assert [each.text for each in found] == ["last spring", "summer 2024"]
+
+
+def test_spans_are_offsets_into_the_text() -> None:
+    text = "What did we decide last spring, and why?"
+    found = read_times(text, NOW)[0]
+    assert text[slice(*found.span)] == found.text == "last spring"
+
+
+@pytest.mark.parametrize("phrase", ["not last year", "except in 2020", "other than last June"])
+def test_negated_times_are_marked(phrase: str) -> None:
+    assert read_times(phrase, NOW)[0].negated
+
+
+@pytest.mark.parametrize(
+    ("phrase", "rule"),
+    [
+        ("every Monday", "FREQ=WEEKLY;BYDAY=MO"),
+        ("every other week", "FREQ=WEEKLY;INTERVAL=2"),
+        ("on Tuesdays", "FREQ=WEEKLY;BYDAY=TU"),
+        ("daily at 9am", "FREQ=DAILY;BYHOUR=9"),
+        ("every 3 months", "FREQ=MONTHLY;INTERVAL=3"),
+        ("every June", "FREQ=YEARLY;BYMONTH=6"),
+    ],
+)
+def test_repetition_is_kept_as_a_rule(phrase: str, rule: str) -> None:
+    assert read_times(phrase, NOW)[0].recurrence == rule
+
+
+def test_a_duration_is_no_range() -> None:
+    found = read_times("for three hours", NOW)[0]
+    assert found.range is None
+    assert found.duration == timedelta(hours=3)
+
+
+def test_30_february_is_no_time() -> None:
+    assert not read_times("2024-02-30", NOW)

@@ -1,0 +1,161 @@
+"""What a query asks about time, and when a statement happened."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect.language.time import (
+    EventAnchor,
+    Grain,
+    TimeRange,
+    ground,
+    read_query,
+    window_for_event,
+)
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+def day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def test_a_query_names_one_window() -> None:
+    window = read_query("What did Alice do last spring?", NOW).window
+    assert window == TimeRange(day("2026-03-01"), day("2026-06-01"))
+
+
+def test_no_time_no_window() -> None:
+    assert read_query("Where does Alice live?", NOW).window is None
+
+
+def test_two_open_ends_meet() -> None:
+    window = read_query("sales after 2010 and before 2018", NOW).window
+    assert window == TimeRange(day("2011-01-01"), day("2018-01-01"))
+
+
+def test_periods_apart_are_spanned() -> None:
+    window = read_query("what happened in 2019 or in 2021", NOW).window
+    assert window == TimeRange(day("2019-01-01"), day("2022-01-01"))
+
+
+def test_a_negated_time_is_left_out_of_the_window() -> None:
+    read = read_query("What did we buy in 2024, but not in June 2024?", NOW)
+    assert read.window == TimeRange(day("2024-01-01"), day("2025-01-01"))
+    assert read.excluded == (TimeRange(day("2024-06-01"), day("2024-07-01")),)
+
+
+def test_two_years_ago_asks_for_that_year() -> None:
+    read = read_query("What did we do two years ago?", NOW)
+    assert read.window == TimeRange(day("2024-01-01"), day("2025-01-01"))
+    assert read.grain is Grain.YEAR
+
+
+@pytest.mark.parametrize(
+    "query", ["When did Alice move?", "What year was Bob born?", "Do you know when she left?"]
+)
+def test_asking_for_a_time_sets_no_window(query: str) -> None:
+    read = read_query(query, NOW)
+    assert read.asks_when
+    assert read.window is None
+
+
+def test_a_clause_with_when_is_no_question_for_a_time() -> None:
+    assert not read_query("What did Bob say when Alice left?", NOW).asks_when
+
+
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("What was the first film we saw?", "earliest"),
+        ("What is the latest status?", "latest"),
+        ("most recent meeting with Bob", "latest"),
+        ("How long since we met?", "latest"),
+        ("What is her last name?", None),
+        ("What happened last week?", None),
+        ("the first week of May", None),
+    ],
+)
+def test_which_end_of_the_timeline(query: str, order: str | None) -> None:
+    assert read_query(query, NOW).order == order
+
+
+def test_an_event_is_left_to_be_looked_up() -> None:
+    event = read_query("Where did she work before Alice joined Google?", NOW).event
+    assert event is not None
+    assert (event.relation, event.text, event.offset) == ("before", "Alice joined Google", None)
+
+
+def test_an_event_with_an_offset() -> None:
+    event = read_query("What broke three days after the launch?", NOW).event
+    assert event is not None
+    assert (event.relation, event.text) == ("after", "the launch")
+    assert event.offset == timedelta(days=3)
+
+
+@pytest.mark.parametrize(
+    "query", ["Who looks after Alice?", "Was he named after Bob?", "After all, why?"]
+)
+def test_idioms_are_no_events(query: str) -> None:
+    assert read_query(query, NOW).event is None
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [
+        ("before", (None, "2024-05-01")),
+        ("until", (None, "2024-05-02")),
+        ("after", ("2024-05-02", None)),
+        ("since", ("2024-05-01", None)),
+        ("during", ("2024-05-01", "2024-05-02")),
+        ("around", ("2024-04-24", "2024-05-09")),
+    ],
+)
+def test_a_known_event_bounds_the_window(relation: str, expected: tuple[str | None, ...]) -> None:
+    anchor = EventAnchor("the launch", relation, None, (0, 0))  # type: ignore[arg-type]
+    window = window_for_event(anchor, day("2024-05-01"), day("2024-05-02"), Grain.DAY)
+    assert (window.start, window.end) == tuple(day(each) if each else None for each in expected)
+
+
+def test_an_offset_moves_the_window() -> None:
+    anchor = EventAnchor("the launch", "after", timedelta(days=3), (0, 0))
+    window = window_for_event(anchor, day("2024-05-01"), day("2024-05-02"))
+    assert window == TimeRange(day("2024-05-04"), day("2024-05-05"))
+
+
+def test_a_statement_is_dated_by_its_words() -> None:
+    grounding = ground("Alice got married last June", NOW)
+    assert grounding is not None
+    assert (grounding.start, grounding.end) == (day("2026-06-01"), day("2026-07-01"))
+    assert grounding.grain is Grain.MONTH
+
+
+def test_a_statement_without_time_stays_undated() -> None:
+    assert ground("Alice likes green tea", NOW) is None
+
+
+def test_a_plan_is_dated_ahead() -> None:
+    grounding = ground("She will visit us in March", NOW)
+    assert grounding is not None and grounding.start == day("2027-03-01")
+
+
+def test_years_ago_date_a_statement_to_the_year() -> None:
+    grounding = ground("We moved here two years ago", NOW)
+    assert grounding is not None
+    assert (grounding.start, grounding.end) == (day("2024-01-01"), day("2025-01-01"))
+
+
+def test_a_repeated_event_keeps_its_rule() -> None:
+    grounding = ground("Bob plays tennis every Monday", NOW)
+    assert grounding is not None
+    assert grounding.recurrence == "FREQ=WEEKLY;BYDAY=MO"
+    assert grounding.start is None
+
+
+def test_a_duration_is_kept_with_the_date() -> None:
+    grounding = ground("Yesterday we talked for three hours", NOW)
+    assert grounding is not None
+    assert grounding.start == day("2026-11-14")
+    assert grounding.duration == timedelta(hours=3)
