@@ -38,13 +38,13 @@ from recollect.telemetry import Run  # noqa: E402
 CACHE = ROOT / "training" / ".cache"
 TARGET = ROOT / "src" / "recollect" / "recall" / "calibration.json"
 DEPTH = 300
-# (set, units kept, queries kept): enough to fit a dozen numbers, small enough to run here.
+# (set, banks, units kept, queries kept): enough for a dozen numbers, small enough to run here.
 PLAN = (
-    ("realmem", None, 90),
-    ("lifebench", 2500, 120),
-    ("friendsqa", 2500, 350),
-    ("timeqa", 2500, 250),
-    ("scifact", 1500, 200),
+    ("realmem", 4, None, 60),
+    ("lifebench", 1, 1500, 100),
+    ("friendsqa", 1, 1500, 200),
+    ("timeqa", 1, 1500, 150),
+    ("scifact", 1, 1000, 120),
 )
 SIGNALS = (
     "semantic",
@@ -90,8 +90,8 @@ def collect(split: Split) -> None:
     rows: list[NDArray[np.float32]] = []
     labels: list[NDArray[np.bool_]] = []
     heads: list[tuple[int, int, int]] = []
-    for number, (name, units, queries) in enumerate(PLAN):
-        for bank in read(name, split).banks:
+    for number, (name, banks, units, queries) in enumerate(PLAN):
+        for bank in read(name, split).banks[:banks]:
             for x, y, gold in _bank(sample(bank, units, queries)):
                 rows.append(x)
                 labels.append(y)
