@@ -46,15 +46,9 @@ def key_of(view: View, memory_id: str) -> int:
     return key
 
 
-def only(lines: Iterable[Mapping[str, Any]], allowed: set[str]) -> list[dict[str, Any]]:
+def only(lines: Iterable[Mapping[str, Any]], keys: set[int]) -> list[Mapping[str, Any]]:
     """An export with nothing in it but the memories named, and the links among them."""
-    held = [dict(line) for line in lines]
-    keys = {
-        line["memory"]["key"]
-        for line in held
-        if "memory" in line and line["memory"]["id"] in allowed
-    }
-    return [line for line in held if _about(line, keys)]
+    return [line for line in lines if _about(line, keys)]
 
 
 def _about(line: Mapping[str, Any], keys: set[int]) -> bool:
