@@ -34,7 +34,7 @@ class Question:
 
 
 QUESTIONS = (
-    Question("meaning: no word in common is needed", "What food should be avoided at lunch?"),
+    Question("meaning: no word in common is needed", "Which customers did we lose?"),
     Question("an exact code, among texts that all sound alike", "E-1093"),
     Question(
         "several hops: Alice → manager → team → project",
@@ -44,17 +44,17 @@ QUESTIONS = (
     Question("time: a season becomes a range of dates", "What happened last spring?"),
     Question("cause: what led to it", "Why is the mobile app late?"),
     Question("effect: what it led to", "What happened after the pricing change?"),
-    Question("a corrected fact: the newer value first", "What is the Lighthouse budget?"),
+    Question("a corrected fact: the newer value first", "What is the budget for Lighthouse?"),
     Question(
         "the same fact as it was known in March",
-        "What is the Lighthouse budget?",
+        "What is the budget for Lighthouse?",
         {"as_of": "2026-03-01"},
     ),
     Question("only opinions", "What do people think about pricing?", {"types": ["opinion"]}),
     Question("another language", "谁负责 Lighthouse 的数据质量？"),
     Question("something nobody ever said", "What is the wifi password of the guest house?"),
 )
-WHY_NOT = ("What food should be avoided at lunch?", "E-1093 in Ledgerline")
+WHY_NOT = ("What happened last spring?", "rolled out to the Valencia warehouse")
 
 
 def story() -> list[dict[str, Any]]:
