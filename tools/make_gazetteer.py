@@ -39,6 +39,9 @@ INSIDE = re.compile(r"(?<=[a-z,] )[A-Za-z][a-z]+\b")
 MIN_LOWER = 4
 RARELY = 0.06
 SOMETIMES = 0.45
+# A word seen this often in lower case is a word, however many names it is part of ("street").
+OFTEN = 80
+MOSTLY = 0.9
 
 
 def data_folder() -> Path:
@@ -55,10 +58,9 @@ def texts(data: Path) -> Iterator[str]:
         for row in rows(part):
             if row["src"] not in SKIPPED_SOURCES:
                 yield str(row["p"])
-    for name in ("realmem", "lifebench_en"):
-        with gzip.open(data / "memory" / f"{name}.json.gz", "rt", encoding="utf-8") as file:
-            for persona in json.load(file):
-                yield from (unit["text"] for unit in persona["units"])
+    with gzip.open(data / "memory" / "realmem.json.gz", "rt", encoding="utf-8") as file:
+        for persona in json.load(file):
+            yield from (unit["text"] for unit in persona["units"])
     yield from (" ".join(row["tokens"]) for row in rows(data / "entities" / "gum_train.jsonl.gz"))
 
 
@@ -72,7 +74,8 @@ def common_words(data: Path) -> tuple[list[str], list[str]]:
     sometimes: list[str] = []
     for word, count in sorted(lower.items()):
         share = capital[word] / (count + capital[word])
-        if count >= MIN_LOWER and share < SOMETIMES:
+        often = count >= OFTEN and share < MOSTLY
+        if often or (count >= MIN_LOWER and share < SOMETIMES):
             (rarely if share < RARELY else sometimes).append(word)
     return rarely, sometimes
 

@@ -103,6 +103,15 @@ def test_known_names_match_in_text_without_spaces() -> None:
     assert names("昨日田中さんに会った", known=["田中"]) == ["田中"]
 
 
+def test_a_known_name_does_not_reach_over_punctuation() -> None:
+    assert names("we saw zorblat, quux and others", known=["Zorblat Quux"]) == []
+
+
+def test_a_known_phrase_of_everyday_words_needs_its_capitals() -> None:
+    known = ["Coffee Corner", "management"]
+    assert names("the coffee corner; management; Coffee Corner", known=known) == ["Coffee Corner"]
+
+
 def test_the_longest_known_name_wins() -> None:
     matcher = NameMatcher([("Project", "other"), ("Project Blue Heron", "product")])
     assert names("the project blue heron launch", known=matcher) == ["project blue heron"]
@@ -186,6 +195,12 @@ def test_names_of_one_thing_are_joined(known: str, kind: str, name: str) -> None
         ("Alice Chen", "person", "Lisa", "person"),
         ("Alice Chen", "person", "Lisa Chen", "person"),
         ("Aaron", "person", "Erin", "person"),
+        ("Action Item", "other", "AI", "technical"),
+        ("World Health Organization", "organisation", "who", "other"),
+        ("Photo Backup Notification", "other", "Photo", "person"),
+        ("Pete's Mom", "person", "Pete", "person"),
+        ("Pete", "person", "Pete's Mom", "person"),
+        ("Monica, Ross Geller", "person", "Monica", "person"),
     ],
 )
 def test_what_differs_is_not_joined(known: str, kind: str, name: str, other_kind: str) -> None:
@@ -213,6 +228,11 @@ def test_a_first_name_does_not_grow_when_two_people_could_own_it() -> None:
 def test_an_acronym_of_two_things_stays_open() -> None:
     two = bank(("Central Bank Agency", "organisation"), ("City Bus Authority", "organisation"))
     assert resolved(two, "CBA", "organisation") is None
+
+
+def test_an_acronym_has_one_long_form() -> None:
+    explained = bank(("CBA", "organisation", ["Central Bank Agency"]))
+    assert resolved(explained, "City Bus Authority", "organisation") is None
 
 
 def test_the_fuller_name_becomes_canonical() -> None:

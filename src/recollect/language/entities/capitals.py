@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from recollect.language.entities.gazetteer import common_words, given_names, name_like_words
+from recollect.language.entities.gazetteer import common_words, given_names, name_like_words, usage
 from recollect.language.entities.kinds import kind_of, looks_like_person
 from recollect.language.entities.lexicon import (
     CALENDAR,
@@ -132,15 +132,11 @@ def _trim(
 
 def _headline(text: str, run: Sequence[Word]) -> bool:
     """Whether a run is everyday words, most of which no name is made of: "Training Schedule"."""
-    common = common_words()
-    marks = [common.get(part) for word in run for part in _PART.split(word.folded)]
+    marks = [usage(word.folded) for word in run]
     if None in marks:
         return False
     label = text[run[0].start - 1 : run[0].start] in ("【", "[")
     return label or 2 * marks.count(False) >= len(marks)
-
-
-_PART = re.compile(r"[-/]")
 
 
 def _no_end(text: str, word: Word) -> bool:
@@ -166,14 +162,14 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return True
     if size == 1 and word.folded in TITLES:
         return True
-    often = common_words().get(word.folded)
+    often = usage(word.folded)
     if word.folded in given_names() and not shouting:
         if often is None and word.folded not in name_like_words():
             return False
         # "Grace is here", "Mark said"; not "See the note", "Mark the page".
         return (word.opens or often is False) and size == 1 and not _acts(words, index)
     if often is None:
-        return False
+        return word.opens and size == 1 and bool(_INTERJECTION.fullmatch(word.folded))
     if _loud(word):
         return True
     if word.opens or shouting:
@@ -182,6 +178,10 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
     return size == 1
 
 
+# "Uhh", "Whoo", "Heh".
+_INTERJECTION = re.compile(
+    r"[aeouhmwy]{2,7}|h+e+h+|w+h?o+a?h*|(?:ha|he|la|na)+h?|u+g+h+|p+[fs]+t+|s+h+|g+r+|g'night"
+)
 _AFTER_NAME = frozenset({"is", "was", "has", "and", "will", "can", "had", "does", "did", "would"})
 
 

@@ -19,6 +19,7 @@ from recollect.language.entities.gazetteer import (
     given_names,
     known_names,
     name_like_words,
+    usage,
 )
 from recollect.language.entities.kinds import addressed, looks_like_person
 from recollect.language.entities.lexicon import CALENDAR, FUNCTION_WORDS
@@ -61,12 +62,13 @@ def find_entities(
     words = words_of(text)
     taken = _Taken(text)
     for start, end in technical_spans(text):
-        taken.add(start, end, "technical")
-    _match(_well_known(), words, taken)
+        if usage(text[start:end].lower()) is None:  # `notes` in quotes is no name
+            taken.add(start, end, "technical")
+    _match(text, _well_known(), words, taken)
     if speaker:
-        _match(_speaker(speaker), words, taken)
+        _match(text, _speaker(speaker), words, taken)
     if len(matcher):
-        _match(matcher, words, taken)
+        _match(text, matcher, words, taken)
     for run, kind in capital_runs(text, words):
         taken.add(run[0].start, run[-1].end, kind)
     _lower_case_names(words, taken)
@@ -136,10 +138,10 @@ def words_of(text: str) -> list[Word]:
     return found
 
 
-def _match(matcher: NameMatcher, words: list[Word], taken: _Taken) -> None:
+def _match(text: str, matcher: NameMatcher, words: list[Word], taken: _Taken) -> None:
     index = 0
     while index < len(words):
-        hit = matcher.at(words, index)
+        hit = matcher.at(text, words, index)
         if hit is None:
             index += 1
             continue

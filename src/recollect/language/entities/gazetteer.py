@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -14,6 +15,7 @@ __all__ = [
     "name_like_words",
     "nicknames",
     "spellings",
+    "usage",
 ]
 
 
@@ -27,6 +29,18 @@ def common_words() -> dict[str, bool]:
     """Everyday words; True where running text capitalises them now and then ("bank")."""
     rarely, sometimes = _read("common_words.txt")
     return {**dict.fromkeys(rarely.split(), False), **dict.fromkeys(sometimes.split(), True)}
+
+
+def usage(word: str) -> bool | None:
+    """As ``common_words``; a compound ("follow-up") is as common as its parts."""
+    often = common_words().get(word)
+    if often is None and ("-" in word or "/" in word):
+        parts = [common_words().get(part) for part in _PARTS.split(word)]
+        return None if None in parts else False
+    return often
+
+
+_PARTS = re.compile(r"[-/]")
 
 
 def _nickname_lines() -> Iterator[tuple[str, list[str], list[str]]]:

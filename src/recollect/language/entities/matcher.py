@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from recollect.language.entities.gazetteer import common_words, name_like_words
-from recollect.language.entities.text import fold, tokens_of
+from recollect.language.entities.gazetteer import name_like_words, usage
+from recollect.language.entities.lexicon import FUNCTION_WORDS
+from recollect.language.entities.text import tokens_of
 
 __all__ = ["NameMatcher", "Word"]
 
@@ -45,17 +47,19 @@ class NameMatcher:
         words = tokens_of(name)
         if not words or (len(words) == 1 and len(words[0]) < 2 and words[0].isascii()):
             return
+        everyday = all(_everyday(word) for word in words)
+        if everyday and name == name.lower():
+            return  # "management" is no name where it stands, whatever it once was
         known = self._kinds.get(words)
         self._kinds[words] = kind if known in (None, "other", kind) else "other"
         if len(words) > self._longest.get(words[0], 0):
             self._longest[words[0]] = len(words)
-        if len(words) == 1 and name != name.lower():
-            # "NC" and "UN" are not "nc" and "un"; "sql" is SQL.
-            short = name.isupper() and len(words[0]) < 4 and kind != "technical"
-            if short or _everyday(words[0]):
-                self._spelled.setdefault(words, set()).add(name)
+        # "NC" and "UN" are not "nc" and "un"; "sql" is SQL.
+        short = len(words) == 1 and name.isupper() and len(words[0]) < 4 and kind != "technical"
+        if name != name.lower() and (short or everyday):
+            self._spelled.setdefault(words, set()).add(name)
 
-    def at(self, words: Sequence[Word], index: int) -> tuple[int, str] | None:
+    def at(self, text: str, words: Sequence[Word], index: int) -> tuple[int, str] | None:
         """The longest name that begins at ``index``: how many words, and its kind."""
         longest = self._longest.get(words[index].folded)
         if longest is None:
@@ -65,23 +69,32 @@ class NameMatcher:
             run = words[index : index + size]
             key = tuple(word.folded for word in run)
             kind = self._kinds.get(key)
-            if kind is not None and self._fits(key, run):
+            if kind is not None and self._fits(text, key, run):
                 return size, kind
             size -= 1
         return None
 
-    def _fits(self, key: tuple[str, ...], run: Sequence[Word]) -> bool:
-        # A possessive ends a name: "Alice's Chen" is two.
-        if any(word.possessive for word in run[:-1]):
-            return False
+    def _fits(self, text: str, key: tuple[str, ...], run: Sequence[Word]) -> bool:
+        for before, after in pairwise(run):
+            # A possessive ends a name, and so does a comma or a bracket.
+            if before.possessive or text[before.end : after.start] not in _GAPS:
+                return False
         spelled = self._spelled.get(key)
-        if spelled is None or run[0].text in spelled:
+        if spelled is None:
             return True
-        return run[0].text[:1].isupper() and not all(name.isupper() for name in spelled)
+        if text[run[0].start : run[-1].end] in spelled:
+            return True
+        capitals = all(word.text[:1].isupper() for word in run)
+        return capitals and not all(name.isupper() for name in spelled)
+
+
+_GAPS = frozenset({" ", "", "-", ". ", " & ", "&", "/", "\n"})
 
 
 def _everyday(word: str) -> bool:
-    return word in common_words() or word in name_like_words() or fold(word) in _HOMOGRAPHS
+    if usage(word) is not None or word in name_like_words():
+        return True
+    return word in _HOMOGRAPHS or word in FUNCTION_WORDS
 
 
 # Names whose lower-case form is another word, though running text rarely shows it.

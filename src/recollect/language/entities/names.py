@@ -46,13 +46,16 @@ def core_of(key: Key) -> Key:
 
 
 def acronyms_of(key: Key) -> frozenset[str]:
-    """What initials of a long name may be written: with and without its small words."""
+    """What initials of a long name may be written: with and without its small words.
+
+    Two letters stand for too much ("AI", "IP") to be anybody's initials.
+    """
     core = core_of(key)
     if len(core) < 2 or any(not word[0].isalpha() for word in core):
         return frozenset()
     everything = "".join(word[0] for word in core)
     large = "".join(word[0] for word in core if word not in _SKIPPED_IN_ACRONYM)
-    return frozenset(short for short in (everything, large) if len(short) > 1)
+    return frozenset(short for short in (everything, large) if len(short) > 2)
 
 
 def kinds_agree(one: str, other: str) -> bool:

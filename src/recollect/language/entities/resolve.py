@@ -28,9 +28,6 @@ from recollect.language.entities.names import (
 
 __all__ = ["EntityResolver", "KnownEntity", "Resolution"]
 
-# A first name that so many share says nothing; the context may still decide.
-_MOST_CANDIDATES = 200
-
 
 @dataclass(frozen=True, slots=True)
 class KnownEntity:
@@ -90,7 +87,7 @@ class EntityResolver:
         key = key_of(name)
         if not key:
             return Resolution(None, name, frozenset())
-        entity = self._find(key, kind, context)
+        entity = self._find(name, key, kind, context)
         if entity is None:
             return _new(name, key, kind)
         return _merged(entity, name)
@@ -106,36 +103,41 @@ class EntityResolver:
             if entity.kind != "person":
                 indexes.append((self._cores, core_of(key)))
                 indexes.extend((self._acronyms, short) for short in acronyms_of(key))
-            if entity.kind in ("person", "other"):
+            if entity.kind in ("person", "other") and not _composed(entity.name):
                 words, _ = person_key(key)
                 indexes.append((self._firsts, words[0]))
                 if len(words) > 1:
                     indexes.append((self._lasts, words[-1]))
         yield from indexes  # type: ignore[misc]
 
-    def _find(self, key: Key, kind: str, context: Collection[int]) -> KnownEntity | None:
+    def _find(self, name: str, key: Key, kind: str, context: Collection[int]) -> KnownEntity | None:
         named = self._agreeing(self._names.get(key, ()), kind)
         if named:
             return self._most_mentioned(_in_context(named, context) or named)
-        if kind in ("person", "other"):
+        if kind in ("person", "other") and not _composed(name):
             person = self._find_person(key, kind, context)
             if person is not None or kind == "person":
                 return person
-        for ids in self._other_forms(key):
+        for ids in self._other_forms(key, name.isupper()):
             found = self._agreeing(ids, kind, impersonal=True)
             if found:
                 return self._only(found, context)
         return None
 
-    def _other_forms(self, key: Key) -> Iterator[Collection[int]]:
+    def _other_forms(self, key: Key, capitals: bool) -> Iterator[Collection[int]]:
         """Ids by an alias, by the name without its legal form, and by acronym."""
         yield self._aliases.get(key, ())
         core = core_of(key)
         yield self._cores.get(core, ())
-        if len(core) == 1 and 1 < len(core[0]) < 7:
-            yield self._acronyms.get(core[0].replace(".", ""), ())
+        if len(core) == 1 and 2 < len(core[0]) < 7 and capitals:
+            yield self._acronyms.get(core[0], ())
         for short in sorted(acronyms_of(key)):
-            yield self._aliases.get((short,), ())
+            yield [id_ for id_ in self._names.get((short,), ()) if self._unexplained(id_)]
+
+    def _unexplained(self, id_: int) -> bool:
+        """Whether an entity is named by an acronym whose long form nobody has given yet."""
+        entity = self._entities[id_]
+        return entity.name.isupper() and all(len(key_of(alias)) < 2 for alias in entity.aliases)
 
     def _find_person(self, key: Key, kind: str, context: Collection[int]) -> KnownEntity | None:
         words, titled = person_key(key)
@@ -169,14 +171,20 @@ class EntityResolver:
         if titled:
             found = self._people(self._lasts.get(word, ()), kind)
             return self._only(found, context) if found else None
-        found = self._people(self._firsts.get(word, ()), kind)
+        # "Photo" does not begin a person's name, whatever "Photo Backup" is.
+        if kind == "person" and not is_given_name(word):
+            found = [
+                e for e in self._people(self._firsts.get(word, ()), kind) if _is_person(e, word)
+            ]
+        else:
+            found = self._people(self._firsts.get(word, ()), kind)
         if found:
             return self._only(found, context)
         others = {id_ for other in nicknames().get(word, ()) for id_ in self._firsts.get(other, ())}
         found = self._people(others, kind)
         if found:
             return self._only(found, context)
-        surnames = self._people(self._lasts.get(word, ()), kind)
+        surnames = self._people(self._lasts.get(word, ()), "other")
         return self._only(surnames, context) if _in_context(surnames, context) else None
 
     def _agreeing(
@@ -191,8 +199,6 @@ class EntityResolver:
 
     def _people(self, ids: Collection[int], kind: str) -> list[KnownEntity]:
         """Those that can be a person; one side at least must be known to be one."""
-        if len(ids) > _MOST_CANDIDATES:
-            ids = sorted(ids)
         wanted = ("person", "other") if kind == "person" else ("person",)
         return [self._entities[id_] for id_ in ids if self._entities[id_].kind in wanted]
 
@@ -204,6 +210,15 @@ class EntityResolver:
 
     def _most_mentioned(self, found: list[KnownEntity]) -> KnownEntity:
         return min(found, key=lambda entity: (-entity.mentions, entity.id))
+
+
+def _is_person(entity: KnownEntity, word: str) -> bool:
+    return entity.kind == "person" or key_of(entity.name) == (word,)
+
+
+def _composed(name: str) -> bool:
+    """Whether a name is made of others: "Pete's Mom", "Monica, Ross Geller", "Tom & Jerry"."""
+    return "'s " in name or "’s " in name or "," in name or "&" in name or " and " in name
 
 
 def _in_context(found: list[KnownEntity], context: Collection[int]) -> list[KnownEntity]:
