@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from recollect.retain.prepare import Prepared
-from recollect.retain.statements import nearly_same, slot
+from recollect.retain.statements import contradicts, nearly_same, slot
 from recollect.types import Memory, MemoryType, State
 
 NEAR_COSINE = 0.80  # below it two statements are never compared word by word
@@ -64,8 +64,7 @@ def replaced_by(new: Prepared, olds: Sequence[Memory]) -> list[Memory]:
             before is not None
             and old.state is State.ACTIVE
             and set(old.tags) == set(new.fact.tags)
-            and (before.subject, before.relation) == (new.slot.subject, new.slot.relation)
-            and before.value != new.slot.value
+            and contradicts(before, new.slot)
         ):
             out.append(old)
     return out
