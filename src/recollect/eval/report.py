@@ -70,10 +70,14 @@ def evaluate(
 def ask(bank: Bank, system: System, progress: Progress | None = None) -> Iterable[Judged]:
     for number, query in enumerate(bank.queries, start=1):
         ranked = system.search(bank, query)
-        gold = frozenset(system.gold_key(bank, id) for id in query.gold)
-        forbidden = frozenset(system.gold_key(bank, id) for id in query.forbidden) - gold
         _tell(progress, f"recall {bank.id}", number, len(bank.queries))
-        yield Judged(query, gold, forbidden, ranked)
+        yield Judged(query, *wanted(bank, system, query), ranked)
+
+
+def wanted(bank: Bank, system: System, query: Query) -> tuple[frozenset[str], frozenset[str]]:
+    """Gold and forbidden, by the ids under which the system returns them."""
+    gold = frozenset(system.gold_key(bank, id) for id in query.gold)
+    return gold, frozenset(system.gold_key(bank, id) for id in query.forbidden) - gold
 
 
 def summary(
@@ -107,11 +111,27 @@ def ablate(
 ) -> dict[str, dict[str, Figure]]:
     """The same queries with parts alone and left out; the banks are already indexed."""
     found: dict[str, dict[str, Figure]] = {}
+    for arm, judged in _each_arm(dataset, system, progress).items():
+        found[f"only {arm}"] = summarise(judged, ks, seed=seed)[0]
     for name, without in ablations():
         twin = system.variant(name, without)
         judged = [one for bank in dataset.banks for one in ask(bank, twin, progress)]
         found[name] = summarise(judged, ks, seed=seed)[0]
     return found
+
+
+def _each_arm(
+    dataset: Dataset, system: Recollect, progress: Progress | None
+) -> dict[str, list[Judged]]:
+    """Every arm's own ranking, from one recall a query."""
+    by_arm: dict[str, list[Judged]] = {}
+    for bank in dataset.banks:
+        for number, query in enumerate(bank.queries, start=1):
+            gold, forbidden = wanted(bank, system, query)
+            for arm, ranked in system.arms(bank, query).items():
+                by_arm.setdefault(arm, []).append(Judged(query, gold, forbidden, ranked))
+            _tell(progress, f"arms {bank.id}", number, len(bank.queries))
+    return by_arm
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +14,9 @@ from recollect.language.tokens import count_tokens, truncate
 
 BATCH = 100
 QUERY_TOKENS = 500
+EVERYTHING = 10_000_000  # tokens: nothing that was considered is left out
+ARMS = ("semantic", "keyword", "graph", "temporal")
+LATER = ("rerank", "boost")
 
 
 class System(Protocol):
@@ -90,25 +93,40 @@ class Recollect:
         return self._gold.get((bank.id, unit_id), unit_id)
 
     def search(self, bank: Bank, query: Query) -> Ranked:
-        # recall refuses longer queries; a set that has one should still be measured
-        text = truncate(query.text, QUERY_TOKENS)
         wall, cpu = time.perf_counter(), time.process_time()
-        result = self._memory.recall(bank.id, text, **self._arguments(query))
+        result = self._recall(bank, query, **self._arguments(query))
         spent = (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3
-        best: dict[str, int] = {}
-        for hit in result.results:
-            key = self._keys.get((bank.id, str(hit.id)), str(hit.id))
-            best.setdefault(key, hit.memory.tokens or count_tokens(hit.text))
         return Ranked(
-            ids=tuple(best),
-            tokens=tuple(best.values()),
+            *self._ranking(bank, result.results),
             nothing_known=bool(result.nothing_known),
             wall_ms=spent[0],
             cpu_ms=spent[1],
             stages=tuple((name, float(ms)) for name, ms in result.timings.items()),
         )
 
-    def _arguments(self, query: Query) -> Mapping[str, Any]:
+    def arms(self, bank: Bank, query: Query) -> dict[str, Ranked]:
+        """What each arm alone would have answered: its own order, before anything is fused."""
+        given = self._arguments(query) | {"max_tokens": EVERYTHING}
+        hits = self._recall(bank, query, **given).results
+        found: dict[str, Ranked] = {}
+        for arm in ARMS:
+            ranks = [(hit.arms[arm].rank, hit) for hit in hits if arm in hit.arms]
+            best = [hit for _, hit in sorted(ranks, key=lambda pair: pair[0])]
+            found[arm] = Ranked(*self._ranking(bank, best), nothing_known=not best)
+        return found
+
+    def _recall(self, bank: Bank, query: Query, **given: Any) -> Any:
+        # recall refuses longer queries; a set that has one should still be measured
+        return self._memory.recall(bank.id, truncate(query.text, QUERY_TOKENS), **given)
+
+    def _ranking(self, bank: Bank, hits: Iterable[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        best: dict[str, int] = {}
+        for hit in hits:
+            key = self._keys.get((bank.id, str(hit.id)), str(hit.id))
+            best.setdefault(key, hit.memory.tokens or count_tokens(hit.text))
+        return tuple(best), tuple(best.values())
+
+    def _arguments(self, query: Query) -> dict[str, Any]:
         given: dict[str, Any] = {
             "budget": self._options.budget,
             "max_tokens": self._options.max_tokens,
@@ -150,14 +168,8 @@ def item(unit: Unit, begun: Collection[str] = ()) -> dict[str, Any]:
     return {"text": unit.text, **given, "metadata": {"unit": unit.id}, **unit.fields}
 
 
-ARMS = ("semantic", "keyword", "graph", "temporal")
-LATER = ("rerank", "boost")
-
-
 def ablations() -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Each arm alone, fusion alone, fusion with one later stage, and each part left out."""
-    for arm in ARMS:
-        yield f"only {arm}", tuple(a for a in ARMS if a != arm) + LATER
+    """Fusion alone, fusion with one later stage, and each part left out."""
     yield "only fusion", LATER
     yield "fusion + rerank", ("boost",)
     yield "fusion + boost", ("rerank",)
