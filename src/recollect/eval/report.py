@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from recollect.eval.data import Bank, Dataset
+from recollect.eval.data import Bank, Dataset, Query
 from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, summarise
 from recollect.eval.systems import Recollect, System, ablations
 
