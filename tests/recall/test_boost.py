@@ -40,7 +40,7 @@ def boosted(
 ) -> Pool:
     value = np.array([relevance], np.float32)
     pool = Pool(np.array([1]), {}, value, one(**given), relevance=value)
-    return boost(pool, now, window, "linear", 0.5)
+    return boost(pool, now, window, None, "linear", 0.5)
 
 
 # --- recency -----------------------------------------------------------------------------------
@@ -209,7 +209,8 @@ def test_final_is_relevance_times_every_factor_and_factors_are_bounded(
         fresh_from=ago(days), lifetime_days=90.0,
     )  # fmt: skip
     factors = {name: float(f[0]) for name, f in pool.factors.items()}
-    assert set(factors) == {"recency", "temporal", "proof", "lifecycle"}
+    assert set(factors) == {"recency", "temporal", "proof", "lifecycle", "order"}
+    assert factors["order"] == 1.0  # nobody asked for the first or the latest
     assert 0.92 - 1e-6 <= factors["recency"] <= 1.1 + 1e-6
     assert 0.9 - 1e-6 <= factors["temporal"] <= 1.1 + 1e-6
     assert 1.0 - 1e-6 <= factors["proof"] <= 1.05 + 1e-6
@@ -226,9 +227,9 @@ def test_with_nothing_known_no_boost_moves_the_score(relevance: float) -> None:
 
 @given(days_ago, days_ago)
 def test_secondary_signals_never_outvote_a_clearly_better_hit(good: float, bad: float) -> None:
-    """Recency, time and proof together move a score by less than a third."""
+    """All of recency, time and proof against it, a hit 1.55 times as relevant stays ahead."""
     window = Window(NOW - timedelta(days=30), NOW)
-    better = boosted(0.9, window, happened_from=ago(good), happened_until=ago(good))
+    better = boosted(0.93, window, happened_from=ago(good), happened_until=ago(good))
     worse = boosted(
         0.6, window, happened_from=ago(bad), happened_until=ago(bad), type=OBSERVATION, proof=10**6
     )

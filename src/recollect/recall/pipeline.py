@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.config import Settings
 from recollect.errors import ModelError, RecollectError
 from recollect.models.base import Embedder, Reranker
-from recollect.recall.boost import boost
+from recollect.recall.boost import as_known, boost
 from recollect.recall.event import locate
 from recollect.recall.explain import explain, matched
 from recollect.recall.fuse import RRF, WEIGHTED, fuse
@@ -24,12 +24,13 @@ from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Retrieved, retrieve
 from recollect.recall.understand import Query, understand
-from recollect.storage.base import View
+from recollect.storage.base import Columns, View
 from recollect.telemetry import Run
-from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory
+from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, State
 
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
+_ACTIVE = tuple(State).index(State.ACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("fuse") as span:
         weights = RRF if settings.fusion == "rrf" else WEIGHTED
         pool = fuse(view, found.lists, weights, settings.rrf_k)
+        pool = replace(pool, columns=as_known(pool.columns, request.allowed.as_of))
         pool = evidence(view, query, found.vector, pool, request.allowed)
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
@@ -214,7 +216,7 @@ def band_of(score: float, calibration: Calibration | None) -> Band:
 def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
     pool = ranked.pool
     keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
-    loaded = view.load(keys)  # without those deleted since the view was taken
+    loaded = _as_known(view.load(keys), pool.columns)  # but for those deleted meanwhile
     return [
         Hit(
             loaded[key],
@@ -226,6 +228,17 @@ def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
         for key, score, row in zip(keys, finals, rows, strict=True)
         if key in loaded
     ]
+
+
+def _as_known(loaded: Mapping[int, Memory], columns: Columns) -> dict[int, Memory]:
+    """Without the marks of a correction that the columns do not know of."""
+    active = dict(zip(columns.keys.tolist(), (columns.state == _ACTIVE).tolist(), strict=True))
+    return {
+        key: replace(memory, state=State.ACTIVE, superseded_by=None)
+        if active[key] and memory.state is not State.ACTIVE
+        else memory
+        for key, memory in loaded.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +273,8 @@ class _Detail:
 def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[Hit]) -> list[Hit]:
     """expand_hops = 1: what the best hits link to, at a reduced score and within the tokens left."""
     given = {hit.id for hit in hits}
+    as_of = request.allowed.as_of
+    # Links belong to a memory's newest wording, whichever of them was found.
     parents = {view.key_of(hit.id) or 0: hit for hit in hits[:HOP_PARENTS]}
     edges = view.edges(np.array(list(parents), np.int64), request.allowed, 5)
     best: dict[int, tuple[float, Hit]] = {}
@@ -271,8 +286,11 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
             best[target] = (score, parents[source])
     room = request.max_tokens - sum(hit.memory.tokens for hit in hits)
     out: list[Hit] = []
+    targets = as_known(view.columns(np.array(sorted(best), np.int64)), as_of)
+    loaded = _as_known(view.load(best), targets)
     for key, (score, _) in sorted(best.items(), key=lambda e: (-e[1][0], e[0])):
-        for memory in view.load([key]).values():
+        if key in loaded:
+            memory = loaded[key]
             if memory.id not in given and memory.tokens <= room:
                 room -= memory.tokens
                 out.append(Hit(memory, score, band_of(score, ranked.calibration), 1))

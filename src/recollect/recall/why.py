@@ -15,7 +15,7 @@ from recollect.types import Arm, Memory
 
 
 def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, run: Run) -> Why:
-    key = view.key_of(memory_id)
+    key = view.key_of(memory_id, request.allowed.as_of)
     if key is None:
         raise NotFound(
             f"bank {view.bank!r} has no memory {memory_id!r}",

@@ -195,11 +195,19 @@ class SqliteView:
         found = dict(self._execute(f"SELECT n, data FROM tokens WHERE n IN ({marks})", ns))
         return [np.frombuffer(found[n], np.int8) if n in found else None for n in ns]
 
-    def key_of(self, memory_id: str) -> int | None:
+    def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
         rows = self._execute(
             "SELECT n FROM memories WHERE bank = ? AND id = ? AND state <> 'revised'",
             (self.number, memory_id),
         )
+        if rows and as_of is not None:
+            earlier = self._execute(
+                "SELECT n FROM memories WHERE bank = ? AND id = ? AND state = 'revised' ORDER BY n DESC",
+                (self.number, memory_id),
+            )
+            keys = np.array([n & KEY_MASK for (n,) in rows + earlier], np.int64)
+            then = keys[self.allows(keys, Filter(as_of=as_of))]
+            return int((then if len(then) else keys)[0])
         return rows[0][0] & KEY_MASK if rows else None
 
     @property

@@ -1,0 +1,179 @@
+"""as_of: the bank as it was known then; later memories and later corrections are invisible."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect import Recollect, State
+
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+TOMORROW = datetime.now(UTC) + timedelta(days=1)
+
+
+def texts(memory: Recollect, bank: str, query: str, **options: object) -> set[str]:
+    return {hit.text for hit in memory.recall(bank, query, min_score=0.0, **options)}
+
+
+@pytest.fixture(scope="module")
+def history(memory: Recollect) -> str:
+    bank = "history"
+    memory.retain(
+        bank,
+        [
+            {"id": "early", "text": "The warehouse is painted green.", "timestamp": "2024-01-10"},
+            {"id": "late", "text": "The warehouse has a new gate.", "timestamp": "2025-06-10"},
+            {"id": "reworded", "text": "The warehouse opens at eight.", "timestamp": "2024-02-01"},
+            {
+                "id": "withdrawn",
+                "text": "The warehouse was sold to Mr Hale.",
+                "timestamp": "2024-02-02",
+            },
+            {"id": "replaced", "text": "The warehouse keeper is Odile.", "timestamp": "2024-02-03"},
+            {
+                "id": "successor",
+                "text": "Since May Bertram looks after the warehouse.",
+                "timestamp": "2025-05-05",
+            },
+        ],
+    )
+    memory.update(bank, "reworded", text="The warehouse opens at nine.")
+    memory.invalidate(bank, "withdrawn")
+    memory.supersede(bank, "replaced", "successor")
+    return bank
+
+
+def test_memories_learned_later_are_invisible(memory: Recollect, history: str) -> None:
+    then = texts(memory, history, "warehouse", as_of="2024-12-31")
+    assert "The warehouse is painted green." in then
+    assert "The warehouse has a new gate." not in then
+
+
+def test_before_anything_was_known_nothing_is(memory: Recollect, history: str) -> None:
+    result = memory.recall(history, "warehouse", as_of="2023-01-01")
+    assert not result.results
+    assert result.nothing_known
+
+
+def test_the_day_itself_counts_as_known(memory: Recollect, history: str) -> None:
+    assert "The warehouse has a new gate." in texts(
+        memory, history, "warehouse", as_of="2025-06-10"
+    )
+    assert "The warehouse has a new gate." not in texts(
+        memory, history, "warehouse", as_of="2025-06-09"
+    )
+
+
+def test_a_later_wording_is_invisible_and_the_earlier_one_visible(
+    memory: Recollect, history: str
+) -> None:
+    then = texts(memory, history, "When does the warehouse open?", as_of=YESTERDAY)
+    now = texts(memory, history, "When does the warehouse open?")
+    assert "The warehouse opens at eight." in then and "The warehouse opens at nine." not in then
+    assert "The warehouse opens at nine." in now and "The warehouse opens at eight." not in now
+    assert "The warehouse opens at nine." in texts(
+        memory, history, "warehouse open", as_of=TOMORROW
+    )
+
+
+def test_both_wordings_are_the_same_memory(memory: Recollect, history: str) -> None:
+    for options in ({}, {"as_of": YESTERDAY}):
+        top = memory.recall(history, "When does the warehouse open?", **options).results[0]
+        assert top.id == "reworded"
+
+
+def test_what_was_withdrawn_later_was_known_then(memory: Recollect, history: str) -> None:
+    sold = "The warehouse was sold to Mr Hale."
+    assert sold in texts(memory, history, "warehouse sold", as_of=YESTERDAY)
+    assert sold not in texts(memory, history, "warehouse sold")
+    assert sold not in texts(memory, history, "warehouse sold", as_of=TOMORROW)
+
+
+def hit(memory: Recollect, bank: str, memory_id: str, **options: object):
+    found = memory.recall(bank, "Who looks after the warehouse?", min_score=0.0, **options)
+    return next(h for h in found if h.id == memory_id)
+
+
+def test_a_value_replaced_later_stands_undiminished_then(memory: Recollect, history: str) -> None:
+    then = hit(memory, history, "replaced", as_of=YESTERDAY)
+    now = hit(memory, history, "replaced")
+    assert then.scores["lifecycle_factor"] == 1.0
+    assert now.scores["lifecycle_factor"] == pytest.approx(memory.settings.superseded_factor)
+
+
+def test_it_does_so_too_when_the_anchor_is_another_time(memory: Recollect, history: str) -> None:
+    then = hit(memory, history, "replaced", as_of=YESTERDAY, query_timestamp=TOMORROW)
+    assert then.scores["lifecycle_factor"] == 1.0
+
+
+@pytest.mark.parametrize("memory_id", ["replaced", "withdrawn", "reworded"])
+def test_a_hit_of_then_carries_no_mark_of_the_later_correction(
+    memory: Recollect, history: str, memory_id: str
+) -> None:
+    found = hit(memory, history, memory_id, as_of=YESTERDAY).memory
+    assert found.state is State.ACTIVE
+    assert found.superseded_by is None
+
+
+def test_the_context_of_then_does_not_say_since_replaced(memory: Recollect, history: str) -> None:
+    then = memory.recall(history, "Who is the warehouse keeper?", as_of=YESTERDAY)
+    now = memory.recall(history, "Who is the warehouse keeper?")
+    assert "since replaced" not in then.as_context()
+    assert "since replaced" in now.as_context()
+
+
+def test_a_newer_statement_replaces_an_older_from_when_it_was_made(memory: Recollect) -> None:
+    memory.retain(
+        "jobs", {"text": "Alice works at Google.", "id": "google", "timestamp": "2024-03-01"}
+    )
+    made = memory.retain(
+        "jobs", {"text": "Alice works at Meta.", "id": "meta", "timestamp": "2025-03-01"}
+    )
+    assert made.superseded == ("google",)
+    before, after = (
+        memory.recall("jobs", "Where does Alice work?", as_of=day, min_score=0.0)
+        for day in ("2024-12-01", "2025-12-01")
+    )
+    assert [h.id for h in before] == ["google"]
+    assert before.results[0].memory.state is State.ACTIVE
+    assert [h.id for h in after] == ["meta", "google"]
+
+
+def test_relative_times_are_read_from_then(memory: Recollect, history: str) -> None:
+    window = memory.recall(history, "What changed last month?", as_of="2024-12-15").window
+    assert window is not None
+    assert window.start == datetime(2024, 11, 1, tzinfo=UTC)
+
+
+def test_why_speaks_of_the_wording_that_was_known_then(memory: Recollect, history: str) -> None:
+    then = memory.why(
+        history, "When does the warehouse open at eight?", "reworded", as_of=YESTERDAY
+    )
+    assert then.returned
+    assert then.rank == 1
+
+
+def test_expand_hops_follows_the_links_of_the_wording_known_then(memory: Recollect) -> None:
+    memory.retain(
+        "hops-then",
+        [
+            {"id": "cause", "text": "A storm tore the roof off.", "timestamp": "2024-01-01"},
+            {
+                "id": "effect",
+                "text": "The library closed its reading room.",
+                "timestamp": "2024-01-02",
+                "causal_relations": [{"type": "caused_by", "target": 0, "weight": 0.9}],
+            },
+        ],
+    )
+    memory.update("hops-then", "effect", text="The library closed for a month.")
+    result = memory.recall(
+        "hops-then",
+        "library reading room",
+        as_of=YESTERDAY,
+        expand_hops=1,
+        without=["graph"],
+        min_score=0.0,
+    )
+    assert [(h.id, h.hop) for h in result] == [("effect", 0), ("cause", 1)]
