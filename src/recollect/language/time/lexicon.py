@@ -39,6 +39,9 @@ _FOUNDING = frozenset(
     [
         "month",
         "weekday",
+        "weekdays",
+        "todate",
+        "unitrel",
         "unit",
         "season",
         "part",

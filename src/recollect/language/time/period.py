@@ -210,7 +210,9 @@ def _within(period: Period, lo: datetime, hi: datetime) -> list[Span]:
     if period.series is None:
         start, end = period.bounds()
         return [(start, end)] if lo <= start and end <= hi else []
-    return [span for span in period.series(lo, hi) if span[1] <= hi]
+    spans = period.series(lo, hi)
+    # The winter of a year is the one that begins in it.
+    return spans if period.kind == "season" else [span for span in spans if span[1] <= hi]
 
 
 def narrow(outer: Period, inner: Period) -> Period:

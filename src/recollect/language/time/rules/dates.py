@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from recollect.language.time.calendar import Span, add, iso_week, unit, units
+from recollect.language.time.calendar import SEASON_START, Span, add, iso_week, unit, units
 from recollect.language.time.grammar import rule
 from recollect.language.time.period import (
     Context,
@@ -116,6 +116,14 @@ def month_of_short_year(context: Context, month: int, number: Num) -> Period | N
     if number.digits != 2 or number.value <= 31:
         return None
     return month_of_year(context, month, full_year(f"{number.whole:02}"))
+
+
+@rule("T", "SEASON ofonly? YEAR dash NUM", "SEASON ofonly? YEAR dash YEAR")
+def season_over_new_year(_: Context, name: str, first: int, __: Num | int) -> Period | None:
+    """Winter 2010-11: the one that begins in the first of the two years."""
+    if name != "winter":
+        return None
+    return narrow(year(first), months(SEASON_START[name], 3, "season", Grain.SEASON))
 
 
 @rule("T", "the ORD", "the NUM", "NTH")

@@ -27,6 +27,8 @@ from recollect.language.time.thirds import part
 from recollect.language.time.types import Grain
 
 _DAY = timedelta(days=1)
+# How finely people mean a distance: weeks to the day, decades to the year.
+_SPOKEN = {Grain.WEEK: Grain.DAY, Grain.DECADE: Grain.YEAR, Grain.CENTURY: Grain.DECADE}
 _CALENDAR = (Grain.QUARTER, Grain.SEASON, Grain.DECADE, Grain.CENTURY)
 
 
@@ -63,6 +65,8 @@ def rolling_unit(context: Context, rel: int, name: str) -> Period | None:
     said = duration(name, 1)
     if said is None or said.grain in (Grain.QUARTER, Grain.SEASON):
         return unit_from_now(context, name, rel)
+    if said.grain is Grain.DECADE:
+        said = Duration(((Grain.YEAR, 10),))
     return rolling(context, rel, said)
 
 
@@ -182,13 +186,38 @@ def _at(context: Context, said: Duration, sign: int) -> Period:
         moment = floor(said.shift(context.now, sign), Grain.SECOND)
         return unit_at(moment, grain if grain is Grain.SECOND else Grain.MINUTE, "point")
     day = said.shift(context.today, sign)
-    fine = Grain.DAY if grain is Grain.WEEK else grain
+    fine = _SPOKEN.get(grain, grain)
+    if any(count != int(count) for _, count in said.amounts):  # "half a year ago"
+        fine = Grain.MONTH if ORDER[grain] > ORDER[Grain.MONTH] else Grain.DAY
     return Period("point", fine, day, day + _DAY)
 
 
 @rule("T", "DUR ago")
 def ago(context: Context, said: Duration) -> Period:
     return _at(context, said, -1)
+
+
+@rule("T", "DUR ago DAY")
+def ago_from_day(_: Context, said: Duration, day: int) -> Period:
+    """A week ago today."""
+    start = said.shift(_.today + _DAY * day, -1)
+    return Period("point", Grain.DAY, start, start + _DAY)
+
+
+@rule("T", "DUR ago WEEKDAY", "DUR ago on WEEKDAY")
+def ago_from_weekday(context: Context, said: Duration, day: int) -> Period | None:
+    """A week ago Tuesday."""
+    if said.grain is not Grain.WEEK:
+        return None
+    start = said.shift(before(weekday(day), context.today).bounds()[0], -1)
+    return Period("point", Grain.DAY, start, start + _DAY)
+
+
+@rule("T", "TODATE")
+def to_date(context: Context, name: str) -> Period:
+    """Year to date."""
+    start = floor(context.now, Grain(name))
+    return fixed("interval", Grain.DAY, (start, context.today + _DAY))
 
 
 @rule("T", "DUR hence")
@@ -218,6 +247,8 @@ def within(context: Context, said: Duration) -> Period:
 @rule("T", "NUM WEEKDAYS ago", "AMOUNT WEEKDAYS ago")
 def weekdays_ago(context: Context, count: Num | int, days: str) -> Period | None:
     times = count if isinstance(count, int) else count.whole
+    if days == "5,6" and times <= 1000:
+        return unit_from_now(context, "weekend", -times)
     if not days.isdigit() or not 1 <= times <= 1000:
         return None
     last = before(weekday(int(days)), context.today)
