@@ -8,12 +8,13 @@ was said by somebody else, or when other people may see it (other tags).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from recollect.retain.prepare import Prepared
 from recollect.retain.statements import contradicts, nearly_same, slot
 from recollect.types import Memory, MemoryType, State
 
+Span = tuple[datetime, datetime | None]
 NEAR_COSINE = 0.80  # below it two statements are never compared word by word
 
 
@@ -42,13 +43,25 @@ def _same_time(new: Prepared, old: Memory) -> bool:
     if not new.event:
         return True
     # An event that names no time happened about when it was told.
-    told = [t for t in (old.mentioned_at, old.last_mentioned_at) if t is not None]
-    if fact.said_at is None or not told:
+    mine = (
+        [(fact.occurred_start, fact.occurred_end)] if fact.occurred_start else _days(fact.said_at)
+    )
+    theirs = (
+        [(old.occurred_start, old.occurred_end)]
+        if old.occurred_start
+        else _days(old.mentioned_at, old.last_mentioned_at)
+    )
+    if not mine or not theirs:
         return True
-    return any(fact.said_at.date() == t.date() for t in told)
+    return any(_overlap(a, b) for a in mine for b in theirs)
 
 
-def _overlap(a: tuple[datetime, datetime | None], b: tuple[datetime, datetime | None]) -> bool:
+def _days(*told: datetime | None) -> list[Span]:
+    starts = [t.replace(hour=0, minute=0, second=0, microsecond=0) for t in told if t is not None]
+    return [(day, day + timedelta(days=1)) for day in starts]
+
+
+def _overlap(a: Span, b: Span) -> bool:
     a_end, b_end = a[1] or a[0], b[1] or b[0]
     return a[0] == b[0] or (a[0] < b_end and b[0] < a_end)
 

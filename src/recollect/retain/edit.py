@@ -64,6 +64,14 @@ def _changed(old: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
     item = _as_item(old)
     if "occurred_start" in changes and "occurred_end" not in changes:
         item.pop("occurred_end", None)
+    if (
+        "text" in changes
+        and old.occurred_grain
+        and not {"occurred_start", "occurred_end"} & set(changes)
+    ):
+        # The time was read from the old words; the new ones say their own.
+        item.pop("occurred_start", None)
+        item.pop("occurred_end", None)
     if "text" in changes and "entities" not in changes:
         # Names of the old wording go with it; what the caller had added stays.
         item["entities"] = [n for n in old.entities if n.casefold() not in old.text.casefold()]
@@ -95,7 +103,8 @@ def _revision(
     kept: dict[str, Any] = {n: getattr(fact, n) for n in changes if n != "entities"}
     if fact.type is MemoryType.OPINION and old.confidence is None:
         kept.setdefault("confidence", FIRST_CONFIDENCE)
-    if "text" in changes and not {"occurred_start", "occurred_end"} & set(changes):
+    if {"text", "occurred_start", "occurred_end"} & set(changes):
+        # As given, otherwise as the new wording says.
         kept |= {
             n: getattr(fact, n)
             for n in ("occurred_start", "occurred_end", "occurred_grain", "recurrence")

@@ -116,6 +116,7 @@ class Columns:
     lifetime_days: Floats  # the kind's window; NaN when it never ages
     proof: NDArray[np.int32]
     before: NDArray[np.int64]  # key of the turn before, 0 for none
+    after: NDArray[np.int64]
     tokens: NDArray[np.int32]
 
 
@@ -141,6 +142,7 @@ class View(Protocol):
 
     def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found: ...
     def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found: ...
+    def keyword_scores(self, terms: Sequence[int], keys: Keys) -> Floats: ...
     def keyword_ceiling(self, terms: Sequence[int]) -> float: ...  # what no memory can exceed
     def expand(
         self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]

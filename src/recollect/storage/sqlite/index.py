@@ -27,6 +27,7 @@ FeatureRow = tuple[int, int, bytes, bytes | None, bytes, bytes | None, bytes | N
 KEY_BITS = 40
 KEY_MASK = (1 << KEY_BITS) - 1
 _FIELDS = len(FIELD_WEIGHTS)
+_QUERIES_KEPT = 8
 _MASKS = 64
 
 
@@ -49,6 +50,9 @@ class Snapshot:
     field_count: NDArray[np.int64]  # memories that have the field
     _masks: dict[Filter, Mask] = field(default_factory=dict[Filter, "Mask"])
     _idf: dict[int, float] = field(default_factory=dict[int, float])
+    _bm25: dict[tuple[int, ...], NDArray[np.float32]] = field(
+        default_factory=dict[tuple[int, ...], "NDArray[np.float32]"]
+    )
 
     @cached_property
     def size(self) -> int:
@@ -146,6 +150,16 @@ class Snapshot:
         return Found(keys, best)
 
     def bm25(self, terms: Sequence[int]) -> NDArray[np.float32]:
+        """Of every row; kept for the few queries under way, which ask more than once."""
+        asked = tuple(terms)
+        found = self._bm25.get(asked)
+        if found is None:
+            if len(self._bm25) >= _QUERIES_KEPT:
+                self._bm25.clear()
+            found = self._bm25[asked] = self._score(asked)
+        return found
+
+    def _score(self, terms: Sequence[int]) -> NDArray[np.float32]:
         scores = np.zeros(len(self.keys), np.float32)
         average = self._average_lengths()
         for term in terms:
@@ -191,6 +205,17 @@ class Snapshot:
         if start is not None:
             inside &= (ended > start) | ((ended == began) & (began >= start))
         return np.flatnonzero(inside).astype(np.int32)
+
+    @cached_property
+    def after(self) -> NDArray[np.int64]:
+        """Of each row the key of the turn that follows it, 0 for none."""
+        out = np.zeros(len(self.keys), np.int64)
+        before = self.columns["before"]
+        rows = np.flatnonzero((before > 0) & self.alive)
+        at = np.searchsorted(self.keys, before[rows])
+        held = at < len(self.keys)
+        out[at[held]] = self.keys[rows[held]]
+        return out
 
     def entities_of(self, row: int) -> NDArray[np.int64]:
         return self.entity_ids[self.entity_offsets[row] : self.entity_offsets[row + 1]]

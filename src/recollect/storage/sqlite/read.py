@@ -68,6 +68,9 @@ class SqliteView:
     def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found:
         return self.snapshot.keyword(terms, self.snapshot.mask(allowed), k)
 
+    def keyword_scores(self, terms: Sequence[int], keys: Keys) -> Floats:
+        return self.snapshot.bm25(terms)[self.snapshot.rows_of(keys)]
+
     def keyword_ceiling(self, terms: Sequence[int]) -> float:
         return self.snapshot.keyword_ceiling(terms)
 
@@ -164,6 +167,7 @@ class SqliteView:
             c["lifetime_days"][rows],
             c["proof"][rows],
             c["before"][rows],
+            self.snapshot.after[rows],
             c["tokens"][rows],
         )
 

@@ -360,6 +360,11 @@ class SqliteStore:
         number = self._number(bank)
         view = self._view(bank, self._connection())
         below = view.key_of(after) if after else None
+        if after and below is None:
+            raise NotFound(
+                f"bank {bank!r} has no memory {after!r} to go on from",
+                hint="it was forgotten meanwhile; list from the beginning",
+            )
         clauses = [f"{column} = ?" for column in where]
         if "state" not in where:
             clauses.append("state <> 'revised'")

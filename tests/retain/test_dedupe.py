@@ -1,0 +1,151 @@
+"""What is the same fact, what is another one, and which of two values is current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import recollect
+from recollect.testing import open_fake
+from recollect.types import LinkKind, State
+
+FACT = {"text": "Bob bought a red bicycle", "timestamp": "2026-04-01T10:00:00Z"}
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_the_same_fact_n_times_is_one_memory_with_n_proofs(
+    memory: recollect.Recollect, times: int
+) -> None:
+    for hour in range(times):
+        memory.retain("b", {**FACT, "timestamp": f"2026-04-01T{hour:02}:00:00Z"})
+    assert [m.proof_count for m in memory.memories("b")] == [times]
+
+
+def test_the_same_undated_fact_n_times_in_one_call_is_n_proofs(
+    memory: recollect.Recollect,
+) -> None:
+    memory.retain("b", [{"text": "Bob likes tea."}] * 4)
+    assert [m.proof_count for m in memory.memories("b")] == [4]
+
+
+def test_a_repeated_fact_is_as_fresh_as_its_last_mention(memory: recollect.Recollect) -> None:
+    memory.retain("b", {"text": "Bob likes tea.", "timestamp": "2026-04-05"})
+    memory.retain("b", {"text": "Bob likes tea.", "timestamp": "2026-04-09"})
+    memory.retain("b", {"text": "Bob likes tea.", "timestamp": "2026-04-01"})
+    (found,) = memory.memories("b")
+    assert found.last_mentioned_at is not None
+    assert found.last_mentioned_at.day == 9
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"speaker": "Ann"},
+        {"tags": ["private"]},
+        {"timestamp": "2026-04-02T10:00:00Z"},
+        {"occurred_start": "2025-01-01"},
+        {"text": "Bob sold a red bicycle"},
+        {"text": "Bob bought a red motorbike"},
+    ],
+)
+def test_what_differs_in_kind_is_another_memory(memory: recollect.Recollect, other: dict) -> None:
+    memory.retain("b", FACT)
+    result = memory.retain("b", {**FACT, **other})
+    assert len(result.new) == 1
+    assert len(memory.memories("b")) == 2
+
+
+@pytest.mark.parametrize(
+    "again",
+    ["Bob bought a red bicycle.", "bob bought a red bicycle!", "Bob  bought a   red bicycle"],
+)
+def test_another_spelling_is_the_same_fact(memory: recollect.Recollect, again: str) -> None:
+    memory.retain("b", FACT)
+    assert memory.retain("b", {**FACT, "text": again}).new == ()
+
+
+def test_a_contradicting_value_keeps_both_and_makes_the_newer_current(
+    memory: recollect.Recollect,
+) -> None:
+    old = memory.retain("b", {"text": "Alice works at Google", "timestamp": "2024-01-01"}).ids[0]
+    new = memory.retain("b", {"text": "Alice works at Meta", "timestamp": "2025-01-01"}).ids[0]
+    assert memory.load("b", old).state is State.SUPERSEDED
+    assert memory.load("b", old).superseded_by == new
+    assert memory.load("b", new).state is State.ACTIVE
+    assert {h.id for h in memory.recall("b", "Where does Alice work?")} == {old, new}
+
+
+def test_an_older_value_that_arrives_late_is_the_superseded_one(
+    memory: recollect.Recollect,
+) -> None:
+    new = memory.retain("b", {"text": "Alice works at Meta", "timestamp": "2025-01-01"}).ids[0]
+    late = memory.retain("b", {"text": "Alice works at Google", "timestamp": "2024-01-01"})
+    assert late.superseded == late.ids
+    assert memory.load("b", late.ids[0]).superseded_by == new
+    assert memory.load("b", new).state is State.ACTIVE
+
+
+def test_values_given_in_one_call_are_ordered_by_their_time(memory: recollect.Recollect) -> None:
+    places = [("Google", 2024), ("Apple", 2026), ("Meta", 2025)]
+    ids = memory.retain(
+        "b",
+        [{"text": f"Alice works at {p}", "timestamp": f"{y}-01-01"} for p, y in places],
+    ).ids
+    assert [memory.load("b", i).state.value for i in ids] == ["superseded", "active", "superseded"]
+
+
+def test_values_seen_by_others_do_not_supersede(memory: recollect.Recollect) -> None:
+    old = memory.retain("b", {"text": "Alice works at Google", "tags": ["hr"]}).ids[0]
+    memory.retain("b", {"text": "Alice works at Meta", "tags": ["gossip"]})
+    assert memory.load("b", old).state is State.ACTIVE
+
+
+WORDS = st.sampled_from(["red", "blue", "cat", "dog", "runs", "sleeps", "tea", "milk", "Bob", "Ann", "Rome", "Oslo"])
+TEXTS = st.lists(WORDS, min_size=2, max_size=5).map(" ".join)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=25), st.integers(1, 6))
+def test_links_stay_within_their_bounds(texts: list[str], calls: int) -> None:
+    with TemporaryDirectory() as folder, open_fake(Path(folder) / "m.db") as memory:
+        for at in range(calls):
+            part = texts[at::calls]
+            if part:
+                memory.retain("b", [{"text": t} for t in part])
+        for found in memory.memories("b", limit=1000):
+            out = [
+                k
+                for k in memory.links("b", found.id)
+                if k.source == found.id and k.kind is LinkKind.SEMANTIC
+            ]
+            assert len(out) <= 5
+            assert all(0.7 <= k.weight <= 1 and k.target != found.id for k in out)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=20), st.randoms(use_true_random=False))
+def test_mentions_add_up_however_they_are_grouped(texts: list[str], random) -> None:
+    """Every mention is either a memory or a proof of one."""
+    with TemporaryDirectory() as folder, open_fake(Path(folder) / "m.db") as memory:
+        left = list(texts)
+        while left:
+            size = random.randint(1, len(left))
+            memory.retain("b", [{"text": t} for t in left[:size]])
+            left = left[size:]
+        assert sum(m.proof_count for m in memory.memories("b", limit=1000)) == len(texts)
+
+
+def test_an_entity_leads_to_at_most_fifty_memories(memory: recollect.Recollect) -> None:
+    import numpy as np
+
+    from recollect.storage.base import Filter
+
+    memory.retain("b", [{"text": f"Alice paid bill {n * n}"} for n in range(80)])
+    view = memory._store.view("b")
+    found = view.expand(np.array([1], np.int64), Filter(), 50, ())
+    assert int((found.shared_entities > 0).sum()) == 50
+    assert int(found.keys[found.shared_entities > 0].min()) > 30  # the newest
