@@ -46,32 +46,10 @@ PLAN = (
     ("timeqa", 1, 1500, 150),
     ("scifact", 1, 1000, 120),
 )
-SIGNALS = (
-    "semantic",
-    "keyword",
-    "late",
-    "late_before",
-    "before",
-    "graph",
-    "window",
-    "length",
-    "cross",
-)
-MODELS: Mapping[str, tuple[str, ...]] = {
-    "first": ("semantic", "keyword", "before", "graph", "window", "length"),
-    "late": ("semantic", "keyword", "late", "late_before", "before", "graph", "window", "length"),
-    "cross": (
-        "semantic",
-        "keyword",
-        "late",
-        "late_before",
-        "before",
-        "graph",
-        "window",
-        "length",
-        "cross",
-    ),
-}
+FIRST = ("semantic", "keyword", "before", "after", "keyword_before", "graph", "window", "length")
+LATE = (*FIRST, "late", "late_before")
+SIGNALS = (*LATE, "cross")
+MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE, "cross": SIGNALS}
 
 
 @dataclass(frozen=True)

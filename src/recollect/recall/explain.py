@@ -12,7 +12,6 @@ from typing import Any
 
 from recollect.language.terms import terms
 from recollect.recall.pool import Pool
-from recollect.recall.relevance import Calibration
 from recollect.recall.understand import Query
 from recollect.types import Arm, Explanation, Memory
 
@@ -22,6 +21,8 @@ MEANING: Mapping[str, str] = {
     "late": "late interaction, token by token",
     "late_before": "late interaction gained with the turn before",
     "before": "similarity of the turn before",
+    "after": "similarity of the turn after",
+    "keyword_before": "keywords covered by the turn before",
     "length": "length, log of tokens",
     "cross": "cross-encoder",
     "graph": "links to the best hits",
@@ -34,18 +35,22 @@ MEANING: Mapping[str, str] = {
 }
 
 
-def explain(pool: Pool, row: int, calibration: Calibration | None) -> Explanation:
+def explain(pool: Pool, row: int) -> Explanation:
     """final = relevance × factors; relevance = sigmoid(bias + Σ weight · signal)."""
     factors = [
         Explanation(float(f[row]), f"{MEANING[name]} factor") for name, f in pool.factors.items()
     ]
-    details = (_relevance(pool, row, calibration), *factors)
+    details = (_relevance(pool, row), *factors)
     return Explanation(float(pool.final[row]), "final score", details, "product")
 
 
-def _relevance(pool: Pool, row: int, calibration: Calibration | None) -> Explanation:
-    value = float(pool.relevance[row])
-    if calibration is None or not pool.terms:
+def _relevance(pool: Pool, row: int) -> Explanation:
+    value, calibration = float(pool.relevance[row]), pool.calibration
+    if pool.rest is not None and pool.rest.rows[row]:
+        cap = Explanation(pool.rest.cap, "the least of those that were reranked")
+        before = _relevance(pool.rest.judged, row)
+        return Explanation(value, "relevance, not reranked", (before, cap), "min")
+    if calibration is None:
         return Explanation(value, "relevance, spread by fused rank", (_fused(pool, row),))
     parts = [
         Explanation(

@@ -32,6 +32,25 @@ def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:
     return taken
 
 
+def needed(pool: Pool, rows: NDArray[np.int64], row: int, max_tokens: int) -> int:
+    """The least max_tokens, from the one given on, with which `row` is packed. More room may
+    let a bigger one in before it, so every limit at which anything changes is tried in turn."""
+    ahead = rows[: int(np.flatnonzero(rows == row)[0])]
+    costs, own = pool.columns.tokens[ahead].tolist(), int(pool.columns.tokens[row])
+    limit = max_tokens
+    while True:
+        room, missing = limit, [own]
+        for cost in costs:
+            if cost <= room:
+                room -= cost
+            else:
+                missing.append(cost - room)
+        if own <= room:
+            return limit
+        missing[0] = own - room
+        limit += min(missing)
+
+
 def pack_chunks(
     wanted: Iterable[str], found: Mapping[str, Chunk], max_tokens: int
 ) -> tuple[Chunk, ...]:

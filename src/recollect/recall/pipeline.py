@@ -17,7 +17,7 @@ from recollect.recall.event import locate
 from recollect.recall.explain import explain, matched
 from recollect.recall.fuse import RRF, WEIGHTED, fuse
 from recollect.recall.pack import order, pack, pack_chunks
-from recollect.recall.pool import Pool
+from recollect.recall.pool import Pool, Rest
 from recollect.recall.relevance import Calibration, calibrations, evidence, judge, spread
 from recollect.recall.request import RecallRequest
 from recollect.recall.rerank import cross_encode, late_interaction
@@ -194,9 +194,9 @@ def _below(better: Pool, rest: Pool, signal: str) -> Pool:
     seen = ~np.isnan(better.signals[signal])
     if seen.all() or not seen.any():
         return better if seen.any() else rest
-    cap = better.relevance[seen].min()
+    cap = float(better.relevance[seen].min())
     relevance = np.where(seen, better.relevance, np.minimum(rest.relevance, cap)).astype(np.float32)
-    return replace(better, relevance=relevance)
+    return replace(better, relevance=relevance, rest=Rest(~seen, rest, cap))
 
 
 # --- answers -----------------------------------------------------------------------------------
@@ -267,7 +267,36 @@ class _Detail:
         return matched(self.ranked.query, self.memory)
 
     def explanation(self) -> Explanation:
-        return explain(self.ranked.pool, self.row, self.ranked.calibration)
+        return explain(self.ranked.pool, self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """How a neighbour came along."""
+
+    parent: Hit
+    weight: float
+
+    @property
+    def score(self) -> float:
+        return self.parent.score * self.weight * HOP_FACTOR
+
+    def arms(self) -> Mapping[Arm, ArmScore]:
+        return {}
+
+    def scores(self) -> Mapping[str, float]:
+        return {"parent": self.parent.score, "link": self.weight, "hop_factor": HOP_FACTOR}
+
+    def matched_terms(self) -> tuple[str, ...]:
+        return ()
+
+    def explanation(self) -> Explanation:
+        details = (
+            Explanation(self.parent.score, f"final score of {self.parent.id}"),
+            Explanation(self.weight, "weight of the link from there"),
+            Explanation(HOP_FACTOR, "hop factor"),
+        )
+        return Explanation(self.score, "final score", details, "product")
 
 
 def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[Hit]) -> list[Hit]:
@@ -277,23 +306,24 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
     # Links belong to a memory's newest wording, whichever of them was found.
     parents = {view.key_of(hit.id) or 0: hit for hit in hits[:HOP_PARENTS]}
     edges = view.edges(np.array(list(parents), np.int64), request.allowed, 5)
-    best: dict[int, tuple[float, Hit]] = {}
+    best: dict[int, _Hop] = {}
     for source, target, weight in zip(
         edges.source.tolist(), edges.target.tolist(), edges.weight.tolist(), strict=True
     ):
-        score = parents[source].score * weight * HOP_FACTOR
-        if score > best.get(target, (0.0, None))[0]:
-            best[target] = (score, parents[source])
+        hop = _Hop(parents[source], weight)
+        if target not in best or hop.score > best[target].score:
+            best[target] = hop
     room = request.max_tokens - sum(hit.memory.tokens for hit in hits)
     out: list[Hit] = []
     targets = as_known(view.columns(np.array(sorted(best), np.int64)), as_of)
     loaded = _as_known(view.load(best), targets)
-    for key, (score, _) in sorted(best.items(), key=lambda e: (-e[1][0], e[0])):
+    for key, hop in sorted(best.items(), key=lambda e: (-e[1].score, e[0])):
         if key in loaded:
             memory = loaded[key]
             if memory.id not in given and memory.tokens <= room:
                 room -= memory.tokens
-                out.append(Hit(memory, score, band_of(score, ranked.calibration), 1))
+                band = band_of(hop.score, ranked.calibration)
+                out.append(Hit(memory, hop.score, band, 1, hop))
     return out
 
 

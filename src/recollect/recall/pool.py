@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,23 @@ from numpy.typing import NDArray
 from recollect.storage.base import Columns, Floats, Keys
 from recollect.types import Arm
 
+if TYPE_CHECKING:
+    from recollect.recall.relevance import Calibration
+
 
 @dataclass(frozen=True, slots=True)
 class ArmColumn:
     rank: NDArray[np.int32]  # from 1; 0 = not found by this arm
     score: Floats  # in the arm's own units; NaN where not found
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What the last reranker did not look at: judged before it, and never above what it did."""
+
+    rows: NDArray[np.bool_]
+    judged: Pool
+    cap: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,8 @@ class Pool:
         default_factory=dict[str, "Floats"]
     )  # of the relevance logit
     relevance: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    calibration: Calibration | None = None  # whose logit the terms are
+    rest: Rest | None = None
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     final: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 

@@ -16,12 +16,16 @@ from importlib.resources import files
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
+from recollect.recall.boost import DAY, YEAR_DAYS
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
-from recollect.storage.base import NO_TIME, Columns, Filter, Floats, View
+from recollect.storage.base import NO_TIME, Columns, Filter, Floats, Keys, View
 from recollect.types import Arm, Window
+
+_FAR = 1 << 60  # microseconds: later than any date
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +47,52 @@ def calibrations(model: str) -> Mapping[str, Calibration]:
 
 def evidence(view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter) -> Pool:
     """The signals that cost nothing more than has been computed."""
-    keyword = pool.arms.get(Arm.KEYWORD)
     graph = pool.arms.get(Arm.GRAPH)
     nothing = np.zeros(len(pool), np.float32)
-    ceiling = max(view.keyword_ceiling(query.hashes), 1e-9)
     signals = {
         "semantic": nothing if vector is None else _similarity(view, vector, pool),
-        "keyword": nothing
-        if keyword is None
-        else np.nan_to_num(keyword.score) / np.float32(ceiling),
         "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
         "window": _window(pool.columns, query),
-        "before": nothing if vector is None else _before(view, vector, pool, allowed),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
+        **_keyword(view, query, pool, allowed),
+        "before": nothing
+        if vector is None
+        else _of_turn(view, vector, pool.columns.before, allowed),
+        "after": nothing if vector is None else _of_turn(view, vector, pool.columns.after, allowed),
     }
     return replace(pool, signals={**pool.signals, **signals})
+
+
+def _keyword(view: View, query: Query, pool: Pool, allowed: Filter) -> dict[str, Floats]:
+    """The share of what the query's words could score, of the memory and of the turn before."""
+    scores = {
+        "keyword": np.zeros(len(pool), np.float32),
+        "keyword_before": np.zeros(len(pool), np.float32),
+    }
+    if Arm.KEYWORD not in pool.arms:
+        return scores
+    ceiling = np.float32(max(view.keyword_ceiling(query.hashes), 1e-9))
+    scores["keyword"] = view.keyword_scores(query.hashes, pool.keys) / ceiling
+    turns = _visible(view, pool.columns.before, allowed)
+    scores["keyword_before"][turns] = (
+        view.keyword_scores(query.hashes, pool.columns.before[turns]) / ceiling
+    )
+    return scores
+
+
+def _of_turn(view: View, vector: Floats, neighbours: Keys, allowed: Filter) -> Floats:
+    """Similarity of the turn before or after, where there is one."""
+    scores = np.zeros(len(neighbours), np.float32)
+    turns = _visible(view, neighbours, allowed)
+    if len(turns):
+        scores[turns] = view.similarity(vector, neighbours[turns])
+    return scores
+
+
+def _visible(view: View, neighbours: Keys, allowed: Filter) -> NDArray[np.int64]:
+    """Rows whose neighbour exists and may be seen."""
+    turns = np.flatnonzero(neighbours)
+    return turns[view.allows(neighbours[turns], allowed)]
 
 
 def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
@@ -71,16 +106,6 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
     return scores
 
 
-def _before(view: View, vector: Floats, pool: Pool, allowed: Filter) -> Floats:
-    """Similarity of the turn before, where there is one."""
-    scores = np.zeros(len(pool), np.float32)
-    turns = np.flatnonzero(pool.columns.before)
-    turns = turns[view.allows(pool.columns.before[turns], allowed)]
-    if len(turns):
-        scores[turns] = view.similarity(vector, pool.columns.before[turns])
-    return scores
-
-
 def _window(columns: Columns, query: Query) -> Floats:
     """Inside the time asked for, and not in one that was ruled out ("not last year")."""
     signal = in_window(columns, query.window)
@@ -90,18 +115,20 @@ def _window(columns: Columns, query: Query) -> Floats:
 
 
 def in_window(columns: Columns, window: Window | None) -> Floats:
-    """+1 inside the time asked for, −1 dated outside it, 0 undated or no time asked."""
+    """+1 inside the time asked for; outside −0.5 nearby to −1 far off (by the window's own
+    length: a day off a day is far, a day off a year is not); 0 undated, or no time asked."""
     if window is None:
         return np.zeros(len(columns.keys), np.float32)
     dated = columns.happened_from != NO_TIME
-    inside = np.ones(len(columns.keys), np.bool_)
-    if window.end is not None:
-        inside &= columns.happened_from < to_micros(window.end)
-    if window.start is not None:
-        start = to_micros(window.start)
-        instant = columns.happened_until == columns.happened_from
-        inside &= (columns.happened_until > start) | (instant & (columns.happened_from >= start))
-    return np.where(dated, np.where(inside, 1.0, -1.0), 0.0).astype(np.float32)
+    start = -_FAR if window.start is None else to_micros(window.start)
+    end = _FAR if window.end is None else to_micros(window.end)
+    instant = columns.happened_until == columns.happened_from
+    late = np.maximum(columns.happened_from - end + 1, 0)
+    early = np.maximum(start - columns.happened_until + np.where(instant, 0, 1), 0)
+    gap = np.maximum(late, early)
+    length = max(DAY, min(end - start, YEAR_DAYS * DAY))
+    outside = -0.5 - 0.5 * np.minimum(gap / (3 * length), 1)
+    return np.where(dated, np.where(gap > 0, outside, 1.0), 0.0).astype(np.float32)
 
 
 def judge(pool: Pool, calibration: Calibration) -> Pool:
@@ -114,7 +141,7 @@ def judge(pool: Pool, calibration: Calibration) -> Pool:
     logit = np.full(len(pool), calibration.bias, np.float32)
     for term in terms.values():
         logit = logit + np.nan_to_num(term)
-    return replace(pool, terms=terms, relevance=sigmoid(logit))
+    return replace(pool, terms=terms, relevance=sigmoid(logit), calibration=calibration, rest=None)
 
 
 def spread(pool: Pool) -> Pool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.errors import NotFound
 from recollect.recall.explain import StageVerdict, Why, explain
-from recollect.recall.pack import pack
+from recollect.recall.pack import needed, pack
 from recollect.recall.pipeline import Ranked, Recalling, considered, rank
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
@@ -38,7 +38,7 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
     stages += [_fused(ranked, row), _reranked(ranked, row, with_), _boosted(ranked, row)]
     packed = _packed(ranked, row, request, with_)
     stages.append(packed[0])
-    tree = explain(ranked.pool, row, ranked.calibration)
+    tree = explain(ranked.pool, row)
     left = None if packed[0].passed else "pack"
     return Why(memory_id, request.query, packed[0].passed, packed[1], left, tuple(stages), tree)
 
@@ -52,9 +52,9 @@ def _filter(view: View, request: RecallRequest, key: int, memory: Memory) -> Sta
         (f"its tags are {list(memory.tags)}", "tags that match", Filter(tags=allowed.tags)),
         ("it was not known at that time", "a later as_of", Filter(as_of=allowed.as_of)),
     ]
-    for says, needed, part in blocks:
+    for says, need, part in blocks:
         if part != Filter() and not bool(view.allows(one, part)[0]):
-            return StageVerdict("filter", False, says, needed)
+            return StageVerdict("filter", False, says, need)
     return StageVerdict("filter", False, f"it is {memory.state.value}", "to be active")
 
 
@@ -195,7 +195,11 @@ def _packed(
             "a better score or a higher budget",
         ), None
     cost = int(ranked.pool.columns.tokens[row])
-    used = sum(int(ranked.pool.columns.tokens[r]) for r in taken)
+    least = needed(ranked.pool, rows, row, request.max_tokens)
     return StageVerdict(
-        "pack", False, f"its {cost} tokens did not fit", f"max_tokens of at least {used + cost}"
+        "pack",
+        False,
+        f"its {cost} tokens did not fit",
+        f"max_tokens of at least {least}",
+        {"tokens": cost, "needed": least},
     ), None

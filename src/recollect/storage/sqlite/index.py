@@ -133,14 +133,14 @@ class Snapshot:
         # The scan may add in half precision on some processors; what is near the top is
         # scored again in full, so that a ranking does not depend on the machine.
         keep = _best(rough, min(len(rough), k + k // 4 + 32))
-        exact = self.vectors[rows[keep]].astype(np.float32) @ vector
+        exact = _exact(vector, self.vectors[rows[keep]])
         over = exact >= floor
         keys, scores = top(exact[over], self.keys[rows[keep[over]]], k)
         return Found(keys, scores)
 
     def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
         if len(rows) < 2048:
-            return self.vectors[rows].astype(np.float32) @ vector
+            return _exact(vector, self.vectors[rows])
         return _dots(vector, self.vectors[rows])
 
     def keyword(self, terms: Sequence[int], mask: Mask, k: int) -> Found:
@@ -355,6 +355,12 @@ def _flat(blobs: Sequence[bytes | None], at: int) -> tuple[NDArray[np.int64], Ro
     sizes = np.array([len(b) // 8 if b else 0 for b in blobs])
     ids = np.frombuffer(b"".join(b for b in blobs if b), "<i8").astype(np.int64)
     return ids, np.repeat(np.arange(at, at + len(blobs), dtype=np.int32), sizes)
+
+
+def _exact(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
+    """Rounded, because a matrix product adds in an order that depends on the row's place: equal
+    vectors must score equal."""
+    return np.round(matrix.astype(np.float32) @ vector, 6)
 
 
 def _dots(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
