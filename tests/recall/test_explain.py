@@ -1,0 +1,310 @@
+"""Explanations add up, and why (or why not) names the stage and tells true numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import Recollect
+from recollect.errors import NotFound
+from recollect.recall.explain import Why
+from recollect.storage.base import Filter
+from recollect.types import Explanation
+
+from .banks import view_of
+from .conftest import ACTIVITIES, PEOPLE
+
+ANCHOR = "2026-07-10T12:00:00Z"
+COMBINE: dict[str, Callable[[list[float]], float]] = {
+    "product": math.prod,
+    "sum": sum,
+    "max": max,
+    "min": min,
+    "sigmoid": lambda v: 1 / (1 + math.exp(-v[0])),
+}
+
+
+def nodes(tree: Explanation) -> Iterator[Explanation]:
+    yield tree
+    for part in tree.details:
+        yield from nodes(part)
+
+
+def assert_adds_up(tree: Explanation) -> None:
+    for node in nodes(tree):
+        if node.operation != "leaf":
+            parts = [part.value for part in node.details]
+            assert node.value == pytest.approx(COMBINE[node.operation](parts), abs=1e-5), node
+        assert not math.isnan(node.value), node
+
+
+# --- trees -------------------------------------------------------------------------------------
+
+queries = st.one_of(
+    st.builds("What did {} do in {} {}?".format, st.sampled_from(PEOPLE), st.sampled_from(["March", "June"]), st.sampled_from([2025, 2026])),
+    st.builds("Who {}?".format, st.sampled_from(ACTIVITIES)),
+    st.sampled_from(["latest news of Ravi", "the first time anybody swam", "soup", "violin and chess"]),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ways(memory: Recollect, reopen: Callable[..., Recollect]) -> list[Recollect]:
+    """Every way to come by a relevance: reranked, partly reranked, not, and spread by rank."""
+    return [
+        memory,
+        reopen(rerank_candidates=20),
+        reopen(reranker="none"),
+        reopen(reranker="rrf"),
+        reopen(fusion="rrf", rerank_candidates=5),
+    ]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(query=queries, way=st.integers(0, 4), budget=st.sampled_from(["low", "mid", "high"]))
+def test_every_tree_adds_up_to_the_final_score(
+    ways: list[Recollect], diary: str, query: str, way: int, budget: str
+) -> None:
+    result = ways[way].recall(diary, query, query_timestamp=ANCHOR, budget=budget, min_score=0.0)
+    assert result.results
+    for hit in result:
+        tree = hit.explanation
+        assert tree is not None
+        assert tree.value == pytest.approx(hit.score, abs=1e-6)
+        assert tree.operation == "product"
+        assert_adds_up(tree)
+
+
+def test_the_tree_of_a_neighbour_adds_up_too(memory: Recollect, hopping: str) -> None:
+    result = memory.recall(hopping, "cellar flood", expand_hops=1, without=["graph"], min_score=0.0)
+    (neighbour,) = [h for h in result if h.hop == 1]
+    assert neighbour.explanation is not None
+    assert neighbour.explanation.value == pytest.approx(neighbour.score)
+    assert_adds_up(neighbour.explanation)
+
+
+def test_a_tree_is_json_with_the_same_numbers(memory: Recollect, story: str) -> None:
+    tree = memory.recall(story, "Where does Alice work?").results[0].explanation
+    assert tree is not None
+    as_json = tree.as_dict()
+    assert as_json["value"] == tree.value
+    assert [d["value"] for d in as_json["details"]] == [d.value for d in tree.details]
+
+
+def test_every_node_says_what_it_is(memory: Recollect, story: str) -> None:
+    tree = memory.recall(story, "Where does Alice work?").results[0].explanation
+    assert tree is not None
+    said = [node.description for node in nodes(tree)]
+    assert all(said)
+    assert {"recency factor", "bias", "logit"} <= set(said)
+
+
+# --- determinism -------------------------------------------------------------------------------
+
+
+def ranking(memory: Recollect, bank: str, query: str, **options: Any) -> list[tuple[str, float]]:
+    return [
+        (h.id, h.score)
+        for h in memory.recall(bank, query, trace=True, query_timestamp=ANCHOR, **options)
+    ]
+
+
+def test_the_same_question_gets_the_same_answer_to_the_bit(memory: Recollect, diary: str) -> None:
+    first = ranking(memory, diary, "Who baked rye bread in May 2025?", min_score=0.0)
+    for _ in range(3):
+        assert ranking(memory, diary, "Who baked rye bread in May 2025?", min_score=0.0) == first
+
+
+def test_a_store_opened_anew_gives_the_same_answer(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    query = "Who baked rye bread in May 2025?"
+    assert ranking(reopen(), diary, query) == ranking(memory, diary, query)
+
+
+def test_ties_go_to_the_memory_that_came_first(memory: Recollect) -> None:
+    """Alike in text, date and everything else: told apart by their ids only."""
+    memory.retain(
+        "ties",
+        [
+            {"id": f"t{i}", "text": "The tide table hangs by the door.", "timestamp": "2026-01-01"}
+            for i in range(6)
+        ],
+    )
+    result = memory.recall(
+        "ties", "Where is the tide table?", query_timestamp=ANCHOR, without=["graph"]
+    )
+    scores = {h.score for h in result}
+    assert len(scores) == 1
+    assert [h.id for h in result] == [f"t{i}" for i in range(6)]
+
+
+# --- why, and why not --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hopping(memory: Recollect) -> str:
+    memory.retain(
+        "hopping",
+        [
+            {"id": "flood", "text": "The cellar flood ruined the archive.", "tags": ["house"]},
+            {
+                "id": "pump",
+                "text": "A stronger pump was ordered.",
+                "tags": ["house"],
+                "causal_relations": [{"type": "caused_by", "target": 0, "weight": 0.8}],
+            },
+            {"id": "menu", "text": "Thursday's menu has leek pie.", "tags": ["kitchen"]},
+            {"id": "opinion", "text": "I think the archive smells.", "type": "opinion"},
+        ],
+        timestamp="2026-05-05",
+    )
+    return "hopping"
+
+
+def stage(why: Why, name: str):
+    return next(s for s in why.stages if s.stage == name)
+
+
+def test_why_of_a_returned_memory_gives_its_rank_and_its_tree(
+    memory: Recollect, story: str
+) -> None:
+    result = memory.recall(story, "Where does Alice work?")
+    for place, hit in enumerate(result, 1):
+        why = memory.why(story, "Where does Alice work?", hit.id)
+        assert why.returned and why.left_at is None
+        assert why.rank == place
+        assert why.explanation is not None
+        assert why.explanation.value == pytest.approx(hit.score, abs=1e-4)
+        for arm, score in hit.arms.items():
+            numbers = stage(why, arm.value).numbers
+            assert (numbers["rank"], pytest.approx(numbers["score"])) == (score.rank, score.score)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"tags": ["house"], "tags_match": "any_strict"}, "kitchen"),
+        ({"types": ["opinion"]}, "world"),
+        ({"as_of": "2020-01-01"}, "not known"),
+    ],
+)
+def test_filtered_out_names_the_filter(
+    memory: Recollect, hopping: str, options: dict[str, Any], says: str
+) -> None:
+    why = memory.why(hopping, "menu", "menu", **options)
+    assert (why.returned, why.left_at) == (False, "filter")
+    assert says in stage(why, "filter").says
+    assert stage(why, "filter").needed
+
+
+def test_withdrawn_says_so(memory: Recollect) -> None:
+    memory.retain("gone", {"id": "gone", "text": "The ferry sails at six."})
+    memory.invalidate("gone", "gone")
+    why = memory.why("gone", "ferry", "gone")
+    assert why.left_at == "filter"
+    assert "invalidated" in stage(why, "filter").says
+
+
+def test_found_by_no_arm_says_what_each_would_have_needed(memory: Recollect, story: str) -> None:
+    why = memory.why(story, "quantum chromodynamics", "bread")
+    assert (why.returned, why.left_at) == (False, "retrieve")
+    semantic = stage(why, "semantic")
+    vector = memory.embedder.encode_queries(["quantum chromodynamics"]).vectors[0]
+    lines = (line["memory"] for line in memory.export(story) if "memory" in line)
+    passage = next(m for m in lines if m["id"] == "bread")
+    held = np.frombuffer(b64decode(passage["vector"]), "<f2").astype(np.float32)
+    assert semantic.numbers["score"] == pytest.approx(float(held @ vector), abs=1e-4)
+    assert semantic.numbers["bar"] == pytest.approx(0.3)
+    assert semantic.numbers["score"] < semantic.numbers["bar"]
+    assert "quantum" in stage(why, "keyword").says
+    assert "no time" in stage(why, "temporal").says
+
+
+def test_beyond_an_arms_depth_the_bar_is_the_last_score_that_got_in(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    shallow = reopen(budget_mid=5)
+    query = "Who baked rye bread?"
+    listed = list(shallow.recall(diary, query, min_score=0.0))
+    found = {h.id for h in listed}
+    missed = next(
+        m.id
+        for m in shallow.memories(diary, limit=1000)
+        if "rye bread" in m.text and m.id not in found
+    )
+    why = shallow.why(diary, query, missed)
+    assert why.left_at == "retrieve"
+    semantic = stage(why, "semantic").numbers
+    vector = shallow.embedder.encode_queries([query]).vectors[0]
+    last = float(view_of(shallow, diary).semantic(vector, Filter(), 5, 0.3).scores[-1])
+    assert semantic["bar"] == pytest.approx(last)
+    assert semantic["score"] <= semantic["bar"]
+
+
+def test_under_the_floor_says_what_it_scored_and_what_was_asked(
+    memory: Recollect, story: str
+) -> None:
+    query = "Where does Alice work?"
+    last = memory.recall(story, query, min_score=0.0).results[-1]
+    why = memory.why(story, query, last.id, min_score=0.99)
+    assert (why.returned, why.left_at) == (False, "pack")
+    assert "floor" in stage(why, "pack").says
+    assert f"{last.score:.3f}" in stage(why, "pack").says
+    assert "0.99" in (stage(why, "pack").needed or "")
+
+
+@pytest.mark.parametrize("limit", [5, 8, 15, 25])
+def test_cut_by_tokens_says_how_many_would_have_done(
+    memory: Recollect, story: str, limit: int
+) -> None:
+    """The number is the least: with it the memory is there, with one fewer it is not."""
+    query = "Who works, bakes, flies or plays?"
+    every = memory.recall(story, query, min_score=0.0).results
+    given_ = {h.id for h in memory.recall(story, query, max_tokens=limit, min_score=0.0)}
+    cut = [h for h in every if h.id not in given_]
+    assert cut
+    for hit in cut:
+        why = memory.why(story, query, hit.id, max_tokens=limit, min_score=0.0)
+        assert (why.returned, why.left_at) == (False, "pack")
+        needed = stage(why, "pack").numbers["needed"]
+        enough = memory.recall(story, query, max_tokens=needed, min_score=0.0)
+        assert hit.id in {h.id for h in enough}
+        fewer = [
+            memory.recall(story, query, max_tokens=n, min_score=0.0) for n in range(limit, needed)
+        ]
+        assert not any(hit.id in {h.id for h in result} for result in fewer)
+
+
+def test_beyond_what_is_considered_says_so(reopen: Callable[..., Recollect], diary: str) -> None:
+    shallow = reopen(budget_mid=5)
+    query = "What did Priya do in May 2025?"
+    given_ = {h.id for h in shallow.recall(diary, query, query_timestamp=ANCHOR, min_score=0.0)}
+    verdicts = [
+        shallow.why(diary, query, m.id, query_timestamp=ANCHOR, min_score=0.0)
+        for m in shallow.memories(diary, limit=1000)
+        if m.id not in given_ and (m.text.startswith("Priya") or m.id.startswith("2025-05"))
+    ]
+    beyond = [w for w in verdicts if w.left_at == "pack"]
+    assert beyond
+    assert all("10 considered" in stage(w, "pack").says for w in beyond)
+
+
+def test_an_unknown_memory_is_not_found(memory: Recollect, story: str) -> None:
+    with pytest.raises(NotFound) as missing:
+        memory.why(story, "Alice", "nobody")
+    assert missing.value.hint
+
+
+def test_why_is_json(memory: Recollect, story: str) -> None:
+    for memory_id in ("job", "bread"):
+        said = memory.why(story, "Where does Alice work?", memory_id).as_dict()
+        assert json.loads(json.dumps(said)) == said
+        assert said["memory_id"] == memory_id
