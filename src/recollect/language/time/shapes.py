@@ -288,7 +288,7 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
     (r"(\d\d?)\s?(?:st|nd|rd|th|º|ª|°)(?!\w)", _ordinal),
     (r"q([1-4])\b|([1-4])q\b", _quarter),
     (r"h([12])\b(?!\w)", _half_year),
-    (r"(?:fy|fiscal year|financial year)\s?'?(\d{4}|\d\d)\b", _fiscal),
+    (r"(?:fy|cy|fiscal year|financial year)\s?'?(\d{4}|\d\d)\b", _fiscal),
     (
         r"[1-9]/[2-9](?=\s?(?:of an\s)?h)",
         lambda match: _fraction(re.match(r"(\d)/(\d)", match[0]) or match),
@@ -297,7 +297,7 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
     (r"[12]\d{3}(?![\d:]|[.,]\d)", _year),
     (r"[+-](?=\s?\d)", _signed),
 ]
-_LETTERS = frozenset({"q", "h", "fy", "fiscal", "financial", "'", "+", "-"})
+_LETTERS = frozenset({"q", "h", "fy", "cy", "fiscal", "financial", "'", "+", "-"})
 
 
 @cache

@@ -24,7 +24,7 @@ _PARTS = {
     "dinner": (18, 21, 17, 24),
     "night": (18, 24, 17, 30),
 }
-_DAYLIKE = ("date", "weekday", "day", "holiday", "point", "dayword", "daypart", "part")
+_DAYLIKE = ("pinned", "date", "weekday", "day", "holiday", "point", "dayword", "daypart", "part")
 
 
 def part_of_day(name: str) -> Period:
@@ -227,7 +227,13 @@ def _on_day(day: Period, clock: Clock) -> Period:
     return narrow(day, clock_period(clock))
 
 
-@rule("T", "at? NUM comma? T", "at? NUM on T", "at? NUM on the T")
+@rule("T", "NUM comma? T")
+def hour_then_part(_: Context, hour: Num, day: Period) -> Period | None:
+    """Eight tonight; but "2 day before yesterday" is no hour."""
+    return hour_then_day(_, hour, day) if day.kind in ("daypart", "part") else None
+
+
+@rule("T", "at NUM comma|on? the? T")
 def hour_then_day(_: Context, hour: Num, day: Period) -> Period | None:
     """Eight tonight, 9 tomorrow evening, at 8 on Sunday."""
     clock = _hour(hour)

@@ -142,7 +142,19 @@ def day_of_unit(_: Context, day: Num, whole: Period) -> Period | None:
 @rule("T", "WEEKDAY comma? the? ORD", "WEEKDAY comma? the NUM")
 def weekday_and_day(_: Context, number: int, day: Num | int) -> Period:
     made = narrow(day_of_month(_day(day)), weekday(number))
-    return replace(made, kind="date")
+    return replace(made, kind="pinned")
+
+
+@rule("T", "WEEKDAY NUM")
+def weekday_and_number(context: Context, number: int, day: Num) -> Period | None:
+    """Monday 21."""
+    return weekday_and_day(context, number, day) if day.digits == 2 else None
+
+
+@rule("T", "YEAR dash T")
+def year_and_quarter(_: Context, number: int, inner: Period) -> Period | None:
+    """2017-Q1."""
+    return narrow(year(number), inner) if inner.kind in ("quarter", "half") else None
 
 
 @rule("T", "T T", "T the T", "T comma the? T")
@@ -170,7 +182,9 @@ def narrowed(context: Context, left: Period, right: Period) -> Period | None:
     outer, inner = (left, right) if coarser(left, right) else (right, left)
     if inner.fixed or not coarser(outer, inner):
         return None
-    return narrow(outer, inner)
+    made = narrow(outer, inner)
+    pinned = {outer.kind, inner.kind} == {"weekday", "date"}
+    return replace(made, kind="pinned") if pinned else made
 
 
 def _near(context: Context, left: Period, right: Period) -> bool:

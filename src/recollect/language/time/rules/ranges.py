@@ -22,7 +22,7 @@ from recollect.language.time.period import (
 )
 from recollect.language.time.rules.dates import MonthDay
 from recollect.language.time.rules.numbers import Duration
-from recollect.language.time.shapes import Num
+from recollect.language.time.shapes import Clock, Num, clock_period
 from recollect.language.time.types import Grain
 
 _NAMES = ("name", "season", "dayname", "weekend")
@@ -42,7 +42,7 @@ def join(start: Period, end: Period, context: Context) -> Period:
         first, last = before(start, end.bounds()[1], finished=False), end
     elif start.fixed:
         first, last = start, after(end, start.bounds()[0])
-    elif start.kind == "day" and end.kind == "date":  # "the 13th to 15 July"
+    elif start.kind == "day" and end.kind in ("date", "day"):  # "the 13th to 15 July"
         last = settle(end, context)
         first = before(start, last.bounds()[0])
     else:
@@ -197,17 +197,6 @@ def _kept(said: Period) -> str | None:
     )
 
 
-@rule("T", "fromonly the? T")
-def from_time(context: Context, said: Period) -> Period | None:
-    """From 2019 on; but a letter "from May" may be from a person."""
-    return None if said.weak in _NAMES else since(context, said)
-
-
-@rule("T", "toonly the? T")
-def to_time(context: Context, said: Period) -> Period | None:
-    return None if said.weak in _NAMES else until(context, said)
-
-
 @rule("T", "by the? T")
 def by_time(context: Context, said: Period) -> Period | None:
     """By June, when the text looks forward; "written by June" names a person."""
@@ -290,6 +279,37 @@ def lasting_from(context: Context, said: Duration, start: Period) -> Period | No
         return None
     lo = settle(start, context).bounds()[0]
     return Period("interval", said.grain, lo, said.shift(lo, 1))
+
+
+@rule("T", "T for DUR")
+def lasting_after(context: Context, start: Period, said: Duration) -> Period | None:
+    """18 December for 10 days."""
+    if start.kind not in ("date", "dayword", "holiday") or ORDER[said.grain] < ORDER[Grain.DAY]:
+        return None
+    lo = settle(start, context).bounds()[0]
+    return Period("interval", said.grain, lo, said.shift(lo, 1))
+
+
+_DAYS = ("date", "dayword", "weekday", "holiday", "pinned")
+
+
+@rule("T", "T before|until|by CLOCK")
+def day_before_clock(context: Context, day: Period, clock: Clock) -> Period | None:
+    """Thursday before 5 pm: that day, up to the hour."""
+    if day.kind not in _DAYS:
+        return None
+    whole = settle(day, context)
+    hour = narrow(whole, clock_period(clock)).bounds()[0]
+    return Period("clockdate", clock.grain, whole.bounds()[0], hour, zone=clock.zone)
+
+
+@rule("T", "T after|since CLOCK")
+def day_after_clock(context: Context, day: Period, clock: Clock) -> Period | None:
+    if day.kind not in _DAYS:
+        return None
+    whole = settle(day, context)
+    hour = narrow(whole, clock_period(clock)).bounds()[0]
+    return Period("clockdate", clock.grain, hour, whole.bounds()[1], zone=clock.zone)
 
 
 @rule("T", "since T until T")

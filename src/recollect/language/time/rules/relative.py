@@ -244,6 +244,11 @@ def within(context: Context, said: Duration) -> Period:
     return fixed("interval", said.grain, (start, said.shift(start, 1)))
 
 
+@rule("T", "in lessthan DUR")
+def in_less_than(context: Context, said: Duration) -> Period:
+    return within(context, said)
+
+
 @rule("T", "NUM WEEKDAYS ago", "AMOUNT WEEKDAYS ago")
 def weekdays_ago(context: Context, count: Num | int, days: str) -> Period | None:
     times = count if isinstance(count, int) else count.whole
