@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 RECOLLECT = [sys.executable, "-m", "recollect.cli"]
@@ -58,15 +57,13 @@ def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
 
 
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [*RECOLLECT, "--db", str(tmp_path / "m.db"), "retain", "b", "-"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(0.8)  # it waits for stdin by now
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    command = [*RECOLLECT, "--db", str(tmp_path / "m.db"), "retain", "b", "--file", str(pipe)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with pipe.open("w"):  # opens once the command reads from it, and gives it nothing to read
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and said.startswith("error: interrupted")
 
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code. This is what the `recollect` script calls."""
-    from recollect.cli.run import run
+    try:
+        from recollect.cli.run import run
 
-    return run(arguments)
+        return run(arguments)
+    except KeyboardInterrupt:  # while the modules were still loading
+        return 130
