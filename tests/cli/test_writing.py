@@ -1,4 +1,4 @@
-"""retain, review, forget, export and import from the command line."""
+"""retain, forget, export and import from the command line."""
 
 from __future__ import annotations
 
@@ -128,13 +128,6 @@ def test_forget_deletes_a_bank_with_yes(own: Any) -> None:
     own("retain", "b", "Bob plays chess.")
     own("forget", "b", "--all", "--yes")
     assert own("banks", "--json").json == []
-
-
-def test_review_marks_a_memory_as_still_true(own: Any) -> None:
-    memory_id = own("retain", "b", "Deploy on Fridays.", "--kind", "lesson", "--json").json["new"][
-        0
-    ]
-    assert own("review", "b", memory_id, "--json").json["last_reviewed_at"]
 
 
 def test_export_is_json_lines(ask: Any) -> None:

@@ -12,15 +12,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from recollect.cli.correcting import invalidate, reinforce, review, supersede, update
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
 from recollect.cli.reading import load, recall, why
 from recollect.cli.session import Config, Db, Json, Session, command
 from recollect.cli.when import when
-from recollect.cli.writing import forget, import_, retain, review
+from recollect.cli.writing import forget, import_, retain
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Remember": ("retain", "review", "forget"),
+    "Remember": ("retain", "forget"),
     "Recall": ("recall", "why", "load", "when"),
+    "Correct": ("update", "supersede", "invalidate", "reinforce", "review"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("export", "import"),
     "Check": ("doctor", "config", "eval", "demo"),
@@ -78,19 +80,9 @@ def _add(function: Callable[..., None], name: str | None = None) -> None:
 
 
 for _function in (
-    retain,
-    review,
-    forget,
-    recall,
-    why,
-    load,
-    when,
-    banks,
-    memories,
-    documents,
-    entities,
-    stats,
-    export,
+    *(retain, forget, recall, why, load, when),
+    *(update, supersede, invalidate, reinforce, review),
+    *(banks, memories, documents, entities, stats, export),
 ):
     _add(_function)
 _add(import_, "import")

@@ -35,6 +35,9 @@ BUDGETS = _words("low", "mid", "high")
 VERBOSITIES = _words("lean", "full")
 TYPES = _words("world", "experience", "observation", "opinion")
 TAG_MODES = _words("any", "all", "any_strict", "all_strict", "exact")
+EVIDENCE = _words(
+    "strong_support", "weak_support", "neutral", "contradiction", "strong_contradiction"
+)
 STATES = _words("active", "superseded", "invalidated", "revised")
 
 Bank = Annotated[

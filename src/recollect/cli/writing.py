@@ -1,4 +1,4 @@
-"""Commands that change a bank: retain, review, forget, import."""
+"""Commands that fill and empty a bank: retain, forget, import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 from recollect.cli.arguments import (
     TYPES,
     Bank,
-    MemoryId,
     decoded,
     listed,
     looks_like_a_file,
@@ -180,19 +179,6 @@ def retain_dict(result: RetainResult) -> dict[str, Any]:
         ],
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
-
-
-def review(session: Session, bank: Bank, memory_id: MemoryId) -> None:
-    """Mark a memory as still true: its lifecycle starts anew."""
-    from recollect.cli.output import emit, minute, talk
-    from recollect.recall.result import memory_dict
-
-    with session.open_existing() as memory:
-        reviewed = memory.review(bank, memory_id)
-    if session.json:
-        emit(memory_dict(reviewed))
-        return
-    talk(f"reviewed {memory_id} at {minute(reviewed.last_reviewed_at)} UTC")
 
 
 def forget(

@@ -1,0 +1,110 @@
+"""Commands that correct single memories: update, invalidate, supersede, reinforce, review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.cli.arguments import EVIDENCE, TYPES, Bank, MemoryId, listed, pairs
+from recollect.cli.session import Session
+
+if TYPE_CHECKING:
+    from recollect.types import Memory
+
+
+def update(
+    session: Session,
+    bank: Bank,
+    memory_id: MemoryId,
+    text: Annotated[str | None, typer.Option(help="The new wording.")] = None,
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="The new type.", autocompletion=TYPES)
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="Where it was said.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "--tags", metavar="TAG", help="The new tags: a,b or repeated."),
+    ] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="The new metadata; may be repeated.")
+    ] = None,
+    occurred_start: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="When it happened.")
+    ] = None,
+    occurred_end: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="A day is included whole.")
+    ] = None,
+    valid_until: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="It no longer holds after.")
+    ] = None,
+) -> None:
+    """Correct a memory; its earlier wording stays visible to --as-of."""
+    given = {
+        "text": text, "type": type, "context": context, "tags": listed(tag), "metadata": pairs(metadata),
+        "occurred_start": occurred_start, "occurred_end": occurred_end, "valid_until": valid_until,
+    }  # fmt: skip
+    changes = {name: value for name, value in given.items() if value is not None}
+    with session.open_existing() as memory:
+        _told(session, memory.update(bank, memory_id, **changes), "updated")
+
+
+def invalidate(session: Session, bank: Bank, memory_id: MemoryId) -> None:
+    """Withdraw a memory without deleting it: recall no longer returns it."""
+    with session.open_existing() as memory:
+        _told(session, memory.invalidate(bank, memory_id), "invalidated")
+
+
+def supersede(
+    session: Session,
+    bank: Bank,
+    memory_id: MemoryId,
+    by: Annotated[str, typer.Option("--by", metavar="ID", help="The memory that replaces it.")],
+) -> None:
+    """Mark a memory as replaced by another."""
+    with session.open_existing() as memory:
+        _told(session, memory.supersede(bank, memory_id, by), f"superseded by {by}:")
+
+
+def reinforce(
+    session: Session,
+    bank: Bank,
+    memory_id: MemoryId,
+    evidence: Annotated[
+        str,
+        typer.Argument(
+            metavar="EVIDENCE",
+            help="strong_support, weak_support, neutral, contradiction or strong_contradiction.",
+            autocompletion=EVIDENCE,
+        ),
+    ],
+) -> None:
+    """Move an opinion's confidence by evidence for or against it."""
+    from typing import cast, get_args
+
+    from recollect.errors import InvalidInput
+    from recollect.types import Evidence
+
+    if evidence not in get_args(Evidence):
+        raise InvalidInput(
+            f"unknown evidence {evidence!r}", hint="one of " + ", ".join(get_args(Evidence))
+        )
+    with session.open_existing() as memory:
+        moved = memory.reinforce(bank, memory_id, cast("Evidence", evidence))
+        _told(session, moved, f"confidence is now {moved.confidence or 0:.2f}:")
+
+
+def review(session: Session, bank: Bank, memory_id: MemoryId) -> None:
+    """Mark a memory as still true: its lifecycle starts anew."""
+    with session.open_existing() as memory:
+        _told(session, memory.review(bank, memory_id), "reviewed")
+
+
+def _told(session: Session, memory: Memory, what: str) -> None:
+    from recollect.cli.output import emit, talk
+    from recollect.recall.result import memory_dict
+
+    if session.json:
+        emit(memory_dict(memory))
+    else:
+        talk(f"{what} {memory.text}")
