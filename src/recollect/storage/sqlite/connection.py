@@ -45,8 +45,9 @@ def connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
 def prepare(path: Path, busy_timeout_ms: int) -> None:
     """Make the file a store of the current version, or say why it cannot be one."""
     with translated(path):
-        if not path.parent.exists():
-            path.parent.mkdir(parents=True)
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder", hint=f"name a file in it: {path / 'memory.db'}")
+        path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, busy_timeout_ms)
         try:
             _identify(connection, path)
@@ -57,14 +58,17 @@ def prepare(path: Path, busy_timeout_ms: int) -> None:
 
 
 def _identify(connection: sqlite3.Connection, path: Path) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    # In one transaction: another process may be making the file this very moment.
+    connection.execute("BEGIN")
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute("COMMIT")
     if tables and application != APPLICATION_ID:
         raise NotAStore(
             f"{path} is a SQLite database, but not one of recollect's",
             hint="give another path; recollect makes the file itself",
         )
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     newest = migrations()[-1][0]
     if version > newest:
         raise NewerStore(
