@@ -59,6 +59,7 @@ ZONED = "a zone is named, but the record does not say its offset"
 NOW = "now: an instant, which is no period to search in"
 UNIT_ONLY = "'the day', 'the year', 'weekend' and no more: in a memory mostly no time"
 LUNAR = "Islamic feast: by sighting, a day more or less"
+FORWARD = "a distance from a day without a year: the set looks forward only"
 SPLIT = "the set reads a date and its hour as two times; we join them"
 UPCOMING = "Duckling answers 'two upcoming weeks' with the second week alone"
 
@@ -144,6 +145,13 @@ def convention(text: str, *, ranged: bool) -> str | None:
 _MODES = ("TasksMode", "SplitDateAndTime", "CalendarMode", "ExperimentalMode", "ExtendedTypes")
 
 
+_SHIFTED = re.compile(
+    r"\b(?:days?|weeks?|months?),? (?:before|after|from) (?!now|today|to?mo?rr?o?w|yesterday|next)[a-z]"
+    r"|\b(?:days?|weeks?), from \d",
+    re.IGNORECASE,
+)
+
+
 def recognizers() -> Iterator[Case]:
     for record in load("recognizers"):
         for result in record["results"]:
@@ -173,6 +181,9 @@ def _recognizers_case(record: dict[str, Any], result: dict[str, Any]) -> Case:
             excluded = SPLIT
         else:
             excluded = convention(result["text"], ranged=not answer.point)
+            start = answer.starts[0]
+            if start and start > anchor and _SHIFTED.search(result["text"]):
+                excluded = FORWARD
     return Case(text, anchor, span, answer, excluded, "past")
 
 

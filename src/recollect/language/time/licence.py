@@ -35,7 +35,7 @@ def licensed(
         return None
     if weak == "year":
         return None if _counts(following) else 0.9
-    if weak in ("day", "name") and not _unfollowed(lexicon, following):
+    if weak in ("day", "dayord", "name") and not _unfollowed(lexicon, following):
         # "on the second try", "for April said so": what follows shows another meaning.
         return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
     return 0.8

@@ -269,23 +269,17 @@ def settle(period: Period, context: Context) -> Period:
     if period.series is None:
         return period
     if period.kind == "pinned":
-        return _closest(period, period.series, context)
+        # A weekday with its date ("Friday the 26th") pins a time near by, past or to come.
+        near = timedelta(days=31)
+        spans = period.series(context.today - near, context.today + near)
+        if spans:
+            start, end = min(spans, key=lambda span: abs(span[0] - context.today))
+            return replace(period, start=start, end=end, series=None)
     for reach in _REACH:
         span = _nearest(period, period.series, context, reach)
         if span:
             return replace(period, start=span[0], end=span[1], series=None)
     raise NoSuchTime("no occurrence within reach")
-
-
-def _closest(period: Period, series: Series, context: Context) -> Period:
-    """A weekday with its date ("Friday the 26th") pins the time: the closest one is meant."""
-    for reach in _REACH:
-        lo = max(context.now - reach, datetime(2, 1, 1))
-        spans = series(lo, min(context.now + reach, datetime(9990, 1, 1)))
-        if spans:
-            start, end = min(spans, key=lambda span: abs(span[0] - context.today))
-            return replace(period, start=start, end=end, series=None)
-    raise NoSuchTime("no such weekday on that date")
 
 
 def _nearest(period: Period, series: Series, context: Context, reach: timedelta) -> Span | None:

@@ -126,9 +126,22 @@ def season_over_new_year(_: Context, name: str, first: int, __: Num | int) -> Pe
     return narrow(year(first), months(SEASON_START[name], 3, "season", Grain.SEASON))
 
 
-@rule("T", "the ORD", "the NUM", "NTH")
+@rule("T", "the NTH", "the NUM", "NTH")
 def day_alone(_: Context, day: Num | int) -> Period:
     return day_of_month(_day(day))
+
+
+@rule("T", "the ORD")
+def day_in_words(_: Context, day: int) -> Period:
+    """The second: more often a choice than a day."""
+    return replace(day_of_month(day), weak="dayord")
+
+
+@rule("T", "ORD WEEKDAY", "the ORD WEEKDAY")
+def nth_weekday_of_this_month(context: Context, nth: int, day: int) -> Period:
+    spans = spans_of("day", unit(context.now, Grain.MONTH))
+    days = [span for span in spans if span[0].weekday() == day]
+    return replace(fixed("date", Grain.DAY, _pick(days, nth)), confidence=0.7)
 
 
 @rule("T", "NUM ofonly the? T")
@@ -159,7 +172,7 @@ def year_and_quarter(_: Context, number: int, inner: Period) -> Period | None:
 
 @rule("T", "T T", "T the T", "T comma the? T")
 def adjacent(context: Context, left: Period, right: Period) -> Period | None:
-    if left.weak == "day":
+    if left.weak in ("day", "dayord"):
         return None
     return narrowed(context, left, right)
 
@@ -168,6 +181,8 @@ def adjacent(context: Context, left: Period, right: Period) -> Period | None:
 def narrowed(context: Context, left: Period, right: Period) -> Period | None:
     """Tuesday of next week, June 2019, tomorrow at five."""
     if left.kind in _POINTED or right.kind in _POINTED or left.kind == right.kind:
+        return None
+    if left.kind == "weekend" and right.grain is Grain.DAY:
         return None
     if "point" in (left.kind, right.kind) and not (
         left.kind.startswith("clock") or right.kind.startswith("clock")
@@ -188,11 +203,11 @@ def narrowed(context: Context, left: Period, right: Period) -> Period | None:
 
 
 def _near(context: Context, left: Period, right: Period) -> bool:
-    """Whether "Friday 7-6" can be a date: that day must be a Friday this year or so."""
+    """Whether "Friday 7-6" can be a date: that day must be a Friday within weeks."""
     if left.kind != "weekday":
         return False
     series = narrow(right, left).series
-    year_off = timedelta(days=366)
+    year_off = timedelta(days=60)
     return bool(series and series(context.now - year_off, context.now + year_off))
 
 

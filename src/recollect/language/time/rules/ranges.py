@@ -71,7 +71,7 @@ def join(start: Period, end: Period, context: Context) -> Period:
     "from the T range the? T",
 )
 def from_to(context: Context, start: Period, end: Period) -> Period | None:
-    if start.weak == end.weak and start.weak in ("day", "dash"):
+    if start.weak == end.weak and start.weak in ("day", "dayord", "dash"):
         return None
     if start.weak == "never" or end.weak == "never":
         return None
@@ -88,7 +88,7 @@ def between_in(context: Context, outer: Period, start: Period, end: Period) -> P
 
 @rule("T", "between the? T and the? T", "from the? T range the? T")
 def between_days(context: Context, start: Period, end: Period) -> Period | None:
-    return join(start, end, context) if start.weak == end.weak == "day" else None
+    return join(start, end, context) if start.kind == end.kind == "day" else None
 
 
 def _day(value: Num | int) -> int:
