@@ -63,3 +63,10 @@ def test_the_demo_does_not_touch_the_users_store(run: Any, tmp_path: Path) -> No
     ran = run("--db", path, "demo", "-k", "1")
     assert ran.code == 0 and "next steps" in ran.err
     assert not path.exists()
+
+
+def test_the_demo_is_not_written_into_a_file_that_exists(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "mine.db"
+    path.write_bytes(b"mine")
+    assert run("demo", "--keep", path).code == 2
+    assert path.read_bytes() == b"mine"

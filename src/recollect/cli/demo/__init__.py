@@ -97,7 +97,13 @@ def _memory(session: Session, keep: Path | None) -> Generator[Recollect]:
     """A store of its own: the demo never touches the user's."""
     from dataclasses import replace
 
+    from recollect.errors import InvalidInput
     from recollect.memory import Recollect
+
+    if keep is not None and keep.exists():
+        raise InvalidInput(
+            f"{keep} exists", hint=f"name a new file, or ask this one: recollect --db {keep} banks"
+        )
 
     with tempfile.TemporaryDirectory(prefix="recollect-demo-") as folder:
         path = keep or Path(folder) / "demo.db"
@@ -168,17 +174,17 @@ def _as_json(memory: Recollect, retained: int, hits: int) -> dict[str, Any]:
 def _next_steps(keep: Path | None) -> None:
     from recollect.cli.output import talk
 
-    store = f"--db {keep} " if keep else ""
-    again = (
-        ""
-        if keep
-        else "\n  recollect demo --keep demo.db                        keep this story and ask it yourself"
-    )
-    talk(
-        "\nnext steps"
-        + again
-        + f'\n  recollect {store}recall {BANK} "who is Dana?" --explain      the numbers behind a score'
-        f'\n  recollect {store}recall {BANK} "who is Dana?" --trace        the stages on a clock'
-        '\n  recollect retain me "I prefer tea to coffee"          your own memory begins'
-        "\n  recollect --help                                      everything else"
-    )
+    store = keep or "demo.db"
+    steps = [
+        (
+            f'recollect --db {store} recall {BANK} "Who is Dana?" --explain',
+            "the numbers behind a score",
+        ),
+        (f'recollect --db {store} recall {BANK} "Who is Dana?" --trace', "the stages on a clock"),
+        ('recollect retain me "I prefer tea to coffee."', "your own memory begins"),
+        ("recollect --help", "everything else"),
+    ]
+    if keep is None:
+        steps.insert(0, (f"recollect demo --keep {store}", "keep this story to ask it yourself"))
+    width = max(len(step) for step, _ in steps)
+    talk("\nnext steps\n" + "\n".join(f"  {step:{width}}  {what}" for step, what in steps))
