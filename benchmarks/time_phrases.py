@@ -365,6 +365,15 @@ def _same(case: Case, expression: TimeExpression) -> bool:
         return answer.starts[0] in (start, end) or (
             start is not None and _unit_back(start, grain) == answer.starts[0]
         )
+    if (
+        not answer.point
+        and start
+        and end
+        and end - start < DAY
+        and None in (answer.starts[0], answer.ends[0])
+    ):
+        # "Tuesday after 1 pm": the sets leave the other side open, we close it with the day.
+        start, end = (None, end) if answer.starts[0] is None else (start, None)
     for wanted_start, wanted_end in zip(answer.starts, answer.ends, strict=True):
         if answer.point or (answer.grain == "partial" and wanted_end is None):
             if _same_point(case, wanted_start, start, end, grain):

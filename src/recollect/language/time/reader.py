@@ -106,8 +106,10 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
     blocked_to = 0
     for at, token in enumerate(reading.tokens):
         found = list(matches(reading.lexicon, words, at))
+        weekdays = any(pairs[0][0] == "WEEKDAY" for pairs, _ in found)
+        named = weekdays and at > 0 and reading.text[token.start].isupper()  # "on Sat at 5"
         for pairs, end in found:
-            if pairs[0][0] == "IDIOM":
+            if pairs[0][0] == "IDIOM" and not named:
                 blocked_to = max(blocked_to, end)
         if at < blocked_to:
             continue

@@ -131,6 +131,12 @@ def day_alone(_: Context, day: Num | int) -> Period:
     return day_of_month(_day(day))
 
 
+@rule("T", "ononly NUM")
+def on_number(_: Context, day: Num) -> Period | None:
+    """On 15: a day only where nothing that it could count follows."""
+    return replace(day_of_month(_day(day)), weak="tail") if day.digits == 2 else None
+
+
 @rule("T", "the ORD")
 def day_in_words(_: Context, day: int) -> Period:
     """The second: more often a choice than a day."""
