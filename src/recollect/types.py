@@ -188,12 +188,13 @@ class RetainResult:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A number, what it is, and the numbers it was made of. The tree adds up: see `check`."""
+    """A number, what it is, and the numbers it was made of. The tree adds up; "either" is the
+    chance that at least one of several holds, 1 − Π(1 − value)."""
 
     value: float
     description: str
     details: tuple[Explanation, ...] = ()
-    operation: Literal["leaf", "product", "sum", "sigmoid", "max", "min"] = "leaf"
+    operation: Literal["leaf", "product", "sum", "sigmoid", "either"] = "leaf"
 
     def as_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"value": self.value, "description": self.description}

@@ -26,8 +26,7 @@ ANCHOR = "2026-07-10T12:00:00Z"
 COMBINE: dict[str, Callable[[list[float]], float]] = {
     "product": math.prod,
     "sum": sum,
-    "max": max,
-    "min": min,
+    "either": lambda v: 1 - math.prod(1 - x for x in v),
     "sigmoid": lambda v: 1 / (1 + math.exp(-v[0])),
 }
 

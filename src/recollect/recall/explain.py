@@ -45,11 +45,17 @@ def explain(pool: Pool, row: int) -> Explanation:
 
 
 def _relevance(pool: Pool, row: int) -> Explanation:
-    value, calibration = float(pool.relevance[row]), pool.calibration
+    if pool.support is None or not pool.support.given[row]:
+        return _own(pool, row, float(pool.relevance[row]))
+    support = Explanation(float(pool.support.given[row]), "links of the best hits lead here")
+    own = _own(pool, row, float(pool.support.own[row]))
+    return Explanation(float(pool.relevance[row]), "relevance", (own, support), "either")
+
+
+def _own(pool: Pool, row: int, value: float) -> Explanation:
+    calibration = pool.calibration
     if pool.rest is not None and pool.rest.rows[row]:
-        cap = Explanation(pool.rest.cap, "the least of those that were reranked")
-        before = _relevance(pool.rest.judged, row)
-        return Explanation(value, "relevance, not reranked", (before, cap), "min")
+        return _own(pool.rest.judged, row, value)
     if calibration is None:
         return Explanation(value, "relevance, spread by fused rank", (_fused(pool, row),))
     parts = [

@@ -15,6 +15,7 @@ from recollect.models.base import Embedder, Reranker
 from recollect.recall.boost import as_known, boost
 from recollect.recall.event import locate
 from recollect.recall.explain import explain, matched
+from recollect.recall.follow import follow
 from recollect.recall.fuse import RRF, WEIGHTED, fuse
 from recollect.recall.pack import order, pack, pack_chunks
 from recollect.recall.pool import Pool, Rest
@@ -85,7 +86,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
             run,
             deadline,
         )
-    if not found.lists and run.degraded:
+    if not found.lists and run.degraded and not deadline.over:
         raise ModelError(
             "recall could not search at all: "
             + "; ".join(f"{d.part}: {d.reason}" for d in run.degraded),
@@ -100,6 +101,9 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
+    if calibration is not None and "graph" not in request.without and len(pool):
+        with run.stage("follow"):
+            pool = follow(view, query, pool, request.allowed, deep=request.budget == "high")
     with run.stage("boost"):
         if "boost" in request.without:
             pool = replace(pool, final=pool.relevance)
@@ -160,7 +164,11 @@ def _rerank(
         return first, known["first"]
     if found.tokens is None or deadline.over:
         reason = (
-            "the deadline came first" if deadline.over else "the embedder makes no token vectors"
+            "the deadline came first"
+            if deadline.over
+            else "the query was not embedded"
+            if found.vector is None
+            else "the embedder makes no token vectors"
         )
         run.degrade("rerank", reason)
         return first, known["first"]
@@ -190,13 +198,12 @@ def cross_candidates(pool: Pool, request: RecallRequest) -> NDArray[np.int64]:
 
 
 def _below(better: Pool, rest: Pool, signal: str) -> Pool:
-    """What a reranker did not look at keeps its earlier score, but never passes what it did."""
+    """What a reranker did not look at keeps its earlier relevance."""
     seen = ~np.isnan(better.signals[signal])
     if seen.all() or not seen.any():
         return better if seen.any() else rest
-    cap = float(better.relevance[seen].min())
-    relevance = np.where(seen, better.relevance, np.minimum(rest.relevance, cap)).astype(np.float32)
-    return replace(better, relevance=relevance, rest=Rest(~seen, rest, cap))
+    relevance = np.where(seen, better.relevance, rest.relevance).astype(np.float32)
+    return replace(better, relevance=relevance, rest=Rest(~seen, rest))
 
 
 # --- answers -----------------------------------------------------------------------------------
@@ -340,7 +347,9 @@ def _result(
         window=ranked.query.window,
         timings=run.timings(),
         degraded=run.degraded,
-        nothing_known=not any(hit.band is not Band.NOISE for hit in hits),
+        # Where no arm could look, nobody knows whether anything is known.
+        nothing_known=bool(ranked.retrieved.lists or not run.degraded)
+        and not any(hit.band is not Band.NOISE for hit in hits),
         tokens=sum(hit.memory.tokens for hit in hits),
         cached=False,
         trace=Trace(ranked.query, run.stages, len(ranked.pool)) if request.trace else None,

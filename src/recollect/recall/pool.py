@@ -29,11 +29,18 @@ class ArmColumn:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What the last reranker did not look at: judged before it, and never above what it did."""
+    """What the last reranker did not look at keeps the relevance it had: both are calibrated."""
 
     rows: NDArray[np.bool_]
     judged: Pool
-    cap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What links of the best hits added to each candidate's own relevance."""
+
+    given: Floats  # in [0, 1]
+    own: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class Pool:
     relevance: Floats = field(default_factory=lambda: np.empty(0, np.float32))
     calibration: Calibration | None = None  # whose logit the terms are
     rest: Rest | None = None
+    support: Support | None = None
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     final: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from recollect.language.entities import EntityResolver, find_entities
@@ -10,6 +11,13 @@ from recollect.language.time import QueryTime, read_query
 from recollect.recall.request import RecallRequest
 from recollect.types import Window
 
+_CAUSAL = re.compile(
+    r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
+    r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
+    r"|por ?qu[eéê]|perch[eé])\b|为什么|為什麼|なぜ|どうして",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -17,6 +25,7 @@ class Query:
     terms: tuple[str, ...]
     hashes: tuple[int, ...]
     entities: tuple[int, ...]  # of the bank, named in the query
+    causal: bool  # asks for a cause or an effect
     time: QueryTime
     window: Window | None
 
@@ -33,6 +42,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         terms,
         tuple(term_hash(t) for t in terms),
         _named(request.query, resolver),
+        _CAUSAL.search(request.query) is not None,
         time,
         window,
     )

@@ -105,6 +105,19 @@ class SqliteView:
             _best_weight(keys, edges, causal=True),
         )
 
+    def entities_of(self, keys: Keys) -> list[list[int]]:
+        snapshot = self.snapshot
+        return [snapshot.entities_of(row).tolist() for row in snapshot.rows_of(keys).tolist()]
+
+    def naming(
+        self, entities: Sequence[int], allowed: Filter, limit: int
+    ) -> list[tuple[Keys, int]]:
+        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
+        found = [
+            rows[mask[rows]] for rows in snapshot.entities.get_many(np.array(entities, np.int64))
+        ]
+        return [(snapshot.keys[rows[-limit:]], len(rows)) for rows in found]
+
     def _shared_entities(
         self, seeds: Keys, entities: Sequence[int], mask: NDArray[np.bool_], per_entity: int
     ) -> tuple[Rows, NDArray[np.int64]]:
