@@ -11,7 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +70,9 @@ def retrieve(
     out = Retrieved()
     allowed = request.allowed
 
-    def start(name: str, work: Callable[[], T], *, here: bool = False) -> Future[T]:
-        """On a worker; or on this thread, which would only wait, when no deadline could come."""
+    def start(name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
+        """On a worker; or on this thread, which would only wait, when no deadline could come.
+        Gives what waits for the answer."""
 
         def timed() -> T:
             with run.stage(name) as span:
@@ -79,21 +81,23 @@ def retrieve(
                     span.note(found=len(found))
                 return found
 
-        return _done(timed) if here and deadline.left() is None else workers.submit(timed)
+        if here and deadline.left() is None:
+            return partial(_finish, _done(timed), timed, deadline)
+        return partial(_finish, workers.submit(timed), timed, deadline)
 
     def embed() -> tuple[Floats, NDArray[np.int8] | None]:
         encoded = embedder.encode_queries([request.query])
         return encoded.vectors[0], None if encoded.tokens is None else encoded.tokens[0]
 
-    def keep(arm: Arm, future: Future[Found]) -> None:
-        found = _awaited(arm.value, future, run, deadline)
+    def keep(arm: Arm, answer: Callable[[], Found]) -> None:
+        found = _awaited(arm.value, answer, run)
         if found is not None:
             out.lists[arm] = found
 
     by_keyword = None
     if "keyword" not in request.without and query.hashes:
         by_keyword = start("keyword", lambda: keyword(view, query, allowed, depth))
-    encoded = _awaited("embed", start("embed", embed, here=True), run, deadline)
+    encoded = _awaited("embed", start("embed", embed, here=True), run)
     if encoded is not None:
         out.vector, out.tokens = encoded
         vector = encoded[0]
@@ -102,7 +106,7 @@ def retrieve(
             start("semantic", lambda: semantic(view, vector, allowed, depth, floor), here=True),
         )
     seeds = out.lists.get(Arm.SEMANTIC, Found.nothing())
-    rest: dict[Arm, Future[Found]] = {}
+    rest: dict[Arm, Callable[[], Found]] = {}
     if "temporal" not in request.without and query.window is not None:
         window = query.window
         rest[Arm.TEMPORAL] = start(
@@ -115,8 +119,8 @@ def retrieve(
         )
     if by_keyword is not None:
         keep(Arm.KEYWORD, by_keyword)
-    for arm, future in rest.items():
-        keep(arm, future)
+    for arm, answer in rest.items():
+        keep(arm, answer)
     if "semantic" in request.without:
         out.lists.pop(Arm.SEMANTIC, None)
     return out
@@ -131,11 +135,29 @@ def _done(work: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _awaited(part: str, future: Future[Any], run: Run, deadline: Deadline) -> Any:
+class _Overdue(Exception):
+    """The deadline came first."""
+
+
+def _finish(future: Future[T], work: Callable[[], T], deadline: Deadline) -> T:
+    left = deadline.left()
+    if left is None and future.cancel():
+        # It waits in line for a worker. Callers that hold workers themselves must not wait
+        # for one, or enough of them would wait for each other for ever.
+        return work()
     try:
-        return future.result(timeout=deadline.left())
+        return future.result(timeout=left)
     except Late:
+        if future.done():  # a timeout of its own, or done in the last moment
+            return future.result()
         future.cancel()
+        raise _Overdue from None
+
+
+def _awaited(part: str, answer: Callable[[], T], run: Run) -> T | None:
+    try:
+        return answer()
+    except _Overdue:
         run.degrade(part, "the deadline came first")
     except Exception as error:  # noqa: BLE001  any failure of one arm, shown in the result
         run.degrade(part, f"{type(error).__name__}: {error}".splitlines()[0])

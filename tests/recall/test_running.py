@@ -1,0 +1,384 @@
+"""While a recall runs: arms at once, events as they happen, failures shown, deadlines kept."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import Arm, Recollect
+from recollect.errors import ModelError, RecollectError
+from recollect.models.base import Embedder, Encoded
+from recollect.recall import retrieve
+from recollect.recall.result import RecallResult
+from recollect.types import StageEvent, StageTrace
+
+ANCHOR = "2026-07-10T12:00:00Z"
+QUERY = "What did Priya do in May 2025?"
+EVERY_STAGE = ["understand", "retrieve", "fuse", "rerank", "boost", "pack"]
+
+
+class Slow:
+    """The real embedder, a while later."""
+
+    def __init__(self, real: Embedder, seconds: float) -> None:
+        self._real, self._seconds = real, seconds
+        self.name, self.dimensions = real.name, real.dimensions
+        self.token_dimensions = real.token_dimensions
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        time.sleep(self._seconds)
+        return self._real.encode_queries(texts)
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded:
+        return self._real.encode_passages(texts)
+
+
+class Broken(Slow):
+    """An embedder whose service went away."""
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        raise ModelError("the embedding service does not answer", hint="start it")
+
+
+def with_embedder(reopen: Callable[..., Recollect], embedder: Embedder) -> Recollect:
+    other = reopen()
+    other.__dict__["embedder"] = embedder
+    return other
+
+
+def traced(result: RecallResult) -> dict[str, StageTrace]:
+    assert result.trace is not None
+    return {s.stage: s for s in result.trace.stages}
+
+
+def ids(result: RecallResult) -> list[str]:
+    return [hit.id for hit in result]
+
+
+# --- concurrency -------------------------------------------------------------------------------
+
+
+def test_the_keyword_arm_works_while_the_query_is_embedded(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    slow = with_embedder(reopen, Slow(memory.embedder, 0.05))
+    stages = traced(slow.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True))
+    assert stages["keyword"].start_ms < stages["embed"].stop_ms
+    assert stages["keyword"].stop_ms < stages["embed"].stop_ms
+    assert stages["keyword"].thread != stages["embed"].thread
+
+
+def test_graph_and_temporal_run_on_threads_of_their_own_and_overlap(
+    memory: Recollect, diary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each waits for the other to have begun: one after the other would never end."""
+    meet = threading.Barrier(2, timeout=5)
+    for name in ("graph", "temporal"):
+        real = getattr(retrieve, name)
+
+        def meeting(*args: Any, _real: Callable[..., Any] = real, **given: Any) -> Any:
+            meet.wait()
+            return _real(*args, **given)
+
+        monkeypatch.setattr(retrieve, name, meeting)
+    result = memory.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True)
+    stages = traced(result)
+    assert not result.degraded
+    assert stages["graph"].thread != stages["temporal"].thread
+    assert stages["graph"].start_ms < stages["temporal"].stop_ms
+    assert stages["temporal"].start_ms < stages["graph"].stop_ms
+
+
+def test_a_trace_holds_every_stage_with_its_clock(memory: Recollect, diary: str) -> None:
+    result = memory.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True)
+    stages = traced(result)
+    assert set(EVERY_STAGE) | {"embed", "semantic", "keyword", "graph", "temporal"} <= set(stages)
+    for stage in stages.values():
+        assert 0 <= stage.start_ms <= stage.stop_ms
+    assert result.timings["total"] >= stages["pack"].stop_ms - stages["understand"].start_ms
+
+
+def test_without_trace_there_is_none_but_timings_stay(memory: Recollect, diary: str) -> None:
+    result = memory.recall(diary, "Who swam?")
+    assert result.trace is None
+    assert set(EVERY_STAGE) <= set(result.timings)
+
+
+def test_eight_threads_get_the_answer_that_one_gets(memory: Recollect, diary: str) -> None:
+    questions = [QUERY, "Who baked rye bread?", "violin", "What happened in March 2026?"]
+
+    def ask(n: int) -> list[tuple[str, float]]:
+        result = memory.recall(diary, questions[n % 4], query_timestamp=ANCHOR, trace=True)
+        return [(h.id, h.score) for h in result]
+
+    alone = [ask(n) for n in range(4)]
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(ask, range(32)))
+    assert together == [alone[n % 4] for n in range(32)]
+
+
+def test_recall_goes_on_while_others_write(memory: Recollect) -> None:
+    memory.retain(
+        "busy", [{"text": f"Crane {i} lifts barrel {i}.", "id": f"c{i}"} for i in range(20)]
+    )
+    stop, trouble = threading.Event(), list[BaseException]()
+
+    def write() -> None:
+        n = 100
+        while not stop.is_set():
+            memory.retain("busy", {"text": f"Crane {n} lifts barrel {n}.", "id": f"c{n}"})
+            memory.update("busy", "c3", metadata={"n": n})
+            memory.forget("busy", f"c{n}")
+            n += 1
+
+    def read() -> None:
+        try:
+            for _ in range(25):
+                found = ids(
+                    memory.recall("busy", "What does crane 3 lift?", trace=True, min_score=0.0)
+                )
+                assert found[0] == "c3"
+        except BaseException as error:  # noqa: BLE001  shown below
+            trouble.append(error)
+
+    writer = threading.Thread(target=write)
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    writer.start()
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    stop.set()
+    writer.join()
+    assert not trouble
+
+
+# --- failures ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["keyword", "graph", "temporal", "semantic"])
+def test_an_arm_that_fails_is_named_and_the_rest_answers(
+    memory: Recollect, diary: str, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(f"{name} is out of order")
+
+    monkeypatch.setattr(retrieve, name, fails)
+    result = memory.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True)
+    assert [(d.part, d.reason) for d in result.degraded] == [
+        (name, f"RuntimeError: {name} is out of order")
+    ]
+    assert len(result) > 10
+    assert not any(Arm(name) in hit.arms for hit in result)
+    assert result.as_dict()["degraded"][0]["part"] == name
+
+
+def test_a_failing_embedder_leaves_keyword_and_time(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    broken = with_embedder(reopen, Broken(memory.embedder, 0))
+    result = broken.recall(diary, QUERY, query_timestamp=ANCHOR)
+    degraded = {d.part: d.reason for d in result.degraded}
+    assert "does not answer" in degraded["embed"]
+    assert "rerank" in degraded
+    assert "no token vectors" not in degraded["rerank"]  # that is not what happened
+    assert any(hit.text.startswith("Priya") for hit in result)
+    assert {arm for hit in result for arm in hit.arms} <= {Arm.KEYWORD, Arm.TEMPORAL, Arm.GRAPH}
+
+
+def test_nothing_that_can_search_is_an_error_not_an_empty_answer(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = with_embedder(reopen, Broken(memory.embedder, 0))
+
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("no index")
+
+    monkeypatch.setattr(retrieve, "keyword", fails)
+    with pytest.raises(RecollectError) as failed:
+        broken.recall(diary, "xylophone")
+    assert "does not answer" in str(failed.value)
+    assert failed.value.hint
+
+
+class Unready:
+    """A cross-encoder that fails."""
+
+    name = "unready"
+
+    def score(self, query: str, passages: Sequence[str]) -> Any:
+        raise ModelError("the reranker does not answer", hint="start it")
+
+
+def test_a_failing_reranker_degrades_to_the_order_before_it(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other = reopen()
+    other.__dict__["_recalling"] = replace(other._recalling, reranker=Unready())  # pyright: ignore[reportPrivateUsage]
+    result = other.recall(diary, "Who swam in the lake?")
+    assert [d.part for d in result.degraded] == ["cross-encoder"]
+    assert ids(result) == ids(memory.recall(diary, "Who swam in the lake?"))
+
+
+# --- deadlines ---------------------------------------------------------------------------------
+
+
+def test_a_deadline_returns_the_best_so_far_and_says_what_was_skipped(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    slow = with_embedder(reopen, Slow(memory.embedder, 1.0))
+    began = time.monotonic()
+    result = slow.recall(diary, "Who swam in the lake?", deadline_ms=150)
+    assert time.monotonic() - began < 0.9
+    assert "swam in the lake" in result.results[0].text
+    degraded = {d.part: d.reason for d in result.degraded}
+    assert degraded["embed"] == degraded["rerank"] == "the deadline came first"
+    assert {arm for hit in result for arm in hit.arms} <= {Arm.KEYWORD, Arm.GRAPH}
+
+
+def test_a_deadline_too_short_for_anything_gives_an_empty_answer_that_says_so(
+    memory: Recollect, diary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = retrieve.keyword
+
+    def late(*args: Any) -> Any:
+        time.sleep(0.2)
+        return real(*args)
+
+    monkeypatch.setattr(retrieve, "keyword", late)
+    result = memory.recall(diary, "Who swam in the lake?", deadline_ms=0.01)
+    assert not result.results
+    assert {"keyword", "embed"} <= {d.part for d in result.degraded}
+    assert not result.nothing_known  # nobody looked
+
+
+def test_a_deadline_that_is_kept_changes_nothing(memory: Recollect, diary: str) -> None:
+    plain = memory.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True)
+    timed = memory.recall(diary, QUERY, query_timestamp=ANCHOR, deadline_ms=60_000)
+    assert not timed.degraded
+    assert [(h.id, h.score) for h in timed] == [(h.id, h.score) for h in plain]
+
+
+# --- events ------------------------------------------------------------------------------------
+
+
+def assert_paired(events: list[StageEvent]) -> None:
+    for name in {e.stage for e in events}:
+        phases = [e for e in events if e.stage == name]
+        assert [e.phase for e in phases] == ["start", "stop"], name
+        start, stop = phases
+        assert stop.at_ms >= start.at_ms
+        assert stop.took_ms == pytest.approx(stop.at_ms - start.at_ms)
+
+
+def test_a_callback_hears_every_stage_start_and_stop(memory: Recollect, diary: str) -> None:
+    heard: list[StageEvent] = []
+    memory.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True, on_event=heard.append)
+    assert_paired(heard)
+    assert [e.stage for e in heard if e.phase == "start" and e.stage in EVERY_STAGE] == EVERY_STAGE
+    assert {"embed", "semantic", "keyword", "graph", "temporal"} <= {e.stage for e in heard}
+
+
+def test_events_arrive_while_the_recall_runs(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    slow = with_embedder(reopen, Slow(memory.embedder, 0.2))
+    clock: list[tuple[str, float]] = []
+    for item in slow.recall_events(diary, QUERY, query_timestamp=ANCHOR, trace=True):
+        clock.append((item.stage if isinstance(item, StageEvent) else "result", time.monotonic()))
+    first, last = clock[0], clock[-1]
+    assert first[0] == "understand" and last[0] == "result"
+    assert last[1] - first[1] >= 0.15
+
+
+def test_recall_events_end_with_the_result(memory: Recollect, diary: str) -> None:
+    *events, result = memory.recall_events(diary, QUERY, query_timestamp=ANCHOR, trace=True)
+    assert isinstance(result, RecallResult)
+    assert ids(result) == ids(memory.recall(diary, QUERY, query_timestamp=ANCHOR))
+    assert_paired([e for e in events if isinstance(e, StageEvent)])
+
+
+def test_an_error_comes_out_of_the_event_stream(memory: Recollect) -> None:
+    with pytest.raises(RecollectError):
+        list(memory.recall_events("nobody", "Alice"))
+
+
+STREAMS = """
+import os, threading, recollect
+memory = recollect.open(":memory:")
+memory.retain("b", "Alice works at Google.")
+def ask():
+    list(memory.recall_events("b", "Where did Alice work in May 2025?", trace=True))
+threads = [threading.Thread(target=ask, daemon=True) for _ in range(24)]
+[t.start() for t in threads]
+[t.join(10) for t in threads[:1]]
+[t.join(0.5) for t in threads[1:]]
+print("stuck", sum(t.is_alive() for t in threads), flush=True)
+os._exit(0)
+"""
+
+
+def test_many_event_streams_at_once_do_not_wait_for_each_other() -> None:
+    """In a process of its own: should they block each other, the threads could not be ended."""
+    done = subprocess.run(
+        [sys.executable, "-c", STREAMS], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "stuck 0", done.stderr
+
+
+def test_an_arms_own_timeout_is_not_called_a_deadline(
+    memory: Recollect, diary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def times_out(*_: Any) -> Any:
+        raise TimeoutError("no answer on port 80")
+
+    monkeypatch.setattr(retrieve, "keyword", times_out)
+    result = memory.recall(diary, "Who swam?", trace=True)
+    assert [d.reason for d in result.degraded] == ["TimeoutError: no answer on port 80"]
+
+
+# --- async -------------------------------------------------------------------------------------
+
+
+async def test_the_async_api_gives_the_same_answer(memory: Recollect, diary: str) -> None:
+    path = memory._store.path  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    async with recollect.aopen(path) as other:
+        result = await other.recall(diary, QUERY, query_timestamp=ANCHOR)
+        why = await other.why(diary, QUERY, result.results[0].id, query_timestamp=ANCHOR)
+        loaded = await other.load(diary, result.results[0].id)
+        stream = [
+            item
+            async for item in other.recall_events(diary, QUERY, query_timestamp=ANCHOR, trace=True)
+        ]
+        several = await asyncio.gather(
+            *(other.recall(diary, "violin", trace=True) for _ in range(8))
+        )
+    assert ids(result) == ids(memory.recall(diary, QUERY, query_timestamp=ANCHOR))
+    assert why.returned and why.rank == 1
+    assert loaded.id == result.results[0].id
+    assert isinstance(stream[-1], RecallResult) and isinstance(stream[0], StageEvent)
+    assert len({tuple(ids(r)) for r in several}) == 1
+
+
+async def test_an_async_recall_leaves_the_loop_free(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    async with recollect.aopen(memory._store.path) as other:  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        other.sync.__dict__["embedder"] = Slow(memory.embedder, 0.2)
+        ticks = 0
+        asked = asyncio.ensure_future(other.recall(diary, "violin", trace=True))
+        while not asked.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        assert (await asked).results
+    assert ticks >= 5
