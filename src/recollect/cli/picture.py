@@ -23,8 +23,6 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _STEPS = ((1, "█", "bold green"), (3, "▆", "green"), (10, "▄", "green"), (30, "▂", "yellow"))
 _THREADS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _BANDS = {"strong": "bold green", "maybe": "yellow", "noise": "dim"}
-_OPERATIONS = {"product": " = product of", "sum": " = sum of", "sigmoid": " = sigmoid of", "max": " = largest of",
-               "min": " = smallest of", "leaf": ""}  # fmt: skip
 
 
 # --- recall ----------------------------------------------------------------------------------
@@ -164,10 +162,9 @@ def explanation_tree(explanation: Explanation) -> Tree:
     from rich.tree import Tree
 
     def label(node: Explanation) -> Text:
+        how = f" = {node.operation} of" if node.details else ""
         text = Text(f"{node.value:.4f}", style="bold")
-        return text.append(
-            f"  {flat(node.description)}{_OPERATIONS[node.operation]}", style="not bold"
-        )
+        return text.append(f"  {flat(node.description)}{how}", style="not bold")
 
     def grow(tree: Tree, node: Explanation) -> Tree:
         for detail in node.details:
