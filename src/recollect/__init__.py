@@ -1,18 +1,22 @@
 """recollect: a memory that an AI agent can trust.
 
-import recollect
-with recollect.open("memory.db") as memory:
-    memory.retain("alice", "Alice joined Google last spring because she loves research.")
-    print(memory.recall("alice", "Where does Alice work?").as_context())
+    import recollect
+    with recollect.open("memory.db") as memory:
+        memory.retain("alice", "Alice joined Google last spring because she loves research.")
+        print(memory.recall("alice", "Where does Alice work?").as_context())
 """
 
 from __future__ import annotations
 
-from recollect.errors import RecollectError
-from recollect.memory import AsyncRecollect, Recollect
-from recollect.memory import aopen_memory as aopen
-from recollect.memory import open_memory as open
-from recollect.types import Arm, Band, Hit, Memory, MemoryType, RetainResult, State
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recollect.errors import RecollectError
+    from recollect.memory import AsyncRecollect, Recollect
+    from recollect.memory import aopen_memory as aopen
+    from recollect.memory import open_memory as open  # noqa: A004
+    from recollect.types import Arm, Band, Hit, Memory, MemoryType, RetainResult, State
 
 __all__ = [
     "Arm",
@@ -29,3 +33,25 @@ __all__ = [
     "open",
 ]
 __version__ = "0.1.0"
+
+# Imported when first named: `recollect --help` must not wait for numpy and the whole library.
+_HOMES = {
+    "RecollectError": "errors",
+    "AsyncRecollect": "memory",
+    "Recollect": "memory",
+    "aopen": "memory:aopen_memory",
+    "open": "memory:open_memory",
+} | dict.fromkeys(("Arm", "Band", "Hit", "Memory", "MemoryType", "RetainResult", "State"), "types")
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+    module, _, attribute = home.partition(":")
+    value = globals()[name] = getattr(import_module(f"recollect.{module}"), attribute or name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
