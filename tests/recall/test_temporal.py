@@ -186,11 +186,6 @@ def filled(memory: Recollect, bank: str) -> float:
     return right / possible
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="92 %: asked for an activity, the same activity of another month passes unrelated "
-    "facts of the month; weigh the window more",
-)
 def test_the_month_asked_for_fills_at_least_95_percent_of_the_top_ten(
     memory: Recollect, diary: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -62,7 +63,9 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
         rows = considered(ranked, request, with_.settings)
         taken = pack(ranked.pool, rows, request.max_tokens)
         hits = _hits(view, ranked, taken)
-        hits += _neighbours(view, ranked, request, hits) if request.expand_hops else []
+        if request.expand_hops:
+            floor = lowest(request, with_.settings)
+            hits += [h for h in _neighbours(view, ranked, request, hits) if h.score >= floor]
         span.note(packed=len(hits), considered=len(rows))
     return _result(view, request, ranked, hits, run)
 
@@ -101,9 +104,15 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
-    if calibration is not None and "graph" not in request.without and len(pool):
+    deep = request.budget == "high"
+    if (
+        calibration is not None
+        and "graph" not in request.without
+        and len(pool)
+        and (query.causal or deep)
+    ):
         with run.stage("follow"):
-            pool = follow(view, query, pool, request.allowed, deep=request.budget == "high")
+            pool = follow(view, query, pool, request.allowed, deep)
     with run.stage("boost"):
         if "boost" in request.without:
             pool = replace(pool, final=pool.relevance)
@@ -209,8 +218,13 @@ def _below(better: Pool, rest: Pool, signal: str) -> Pool:
 # --- answers -----------------------------------------------------------------------------------
 
 
+def lowest(request: RecallRequest, settings: Settings) -> float:
+    """The floor on final scores."""
+    return settings.min_score if request.min_score is None else request.min_score
+
+
 def considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> NDArray[np.int64]:
-    floor = settings.min_score if request.min_score is None else request.min_score
+    floor = lowest(request, settings)
     rows = ranked.rows[: 2 * ranked.depth]
     return rows[ranked.pool.final[rows] >= floor] if floor > 0 else rows
 
@@ -268,7 +282,8 @@ class _Detail:
         pool, row = self.ranked.pool, self.row
         named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
         named |= {f"{name}_factor": column for name, column in pool.factors.items()}
-        return {name: float(column[row]) for name, column in named.items()}
+        found = {name: float(column[row]) for name, column in named.items()}
+        return {name: value for name, value in found.items() if not math.isnan(value)}
 
     def matched_terms(self) -> tuple[str, ...]:
         return matched(self.ranked.query, self.memory)
@@ -353,4 +368,5 @@ def _result(
         tokens=sum(hit.memory.tokens for hit in hits),
         cached=False,
         trace=Trace(ranked.query, run.stages, len(ranked.pool)) if request.trace else None,
+        verbosity=request.verbosity,
     )

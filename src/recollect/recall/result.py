@@ -55,6 +55,7 @@ class RecallResult:
     tokens: int
     cached: bool
     trace: Trace | None
+    verbosity: Verbosity = "full"  # as asked for
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
@@ -70,7 +71,9 @@ class RecallResult:
             return "Nothing is known about this."
         return "\n".join(f"[{n}] {_line(hit.memory)}" for n, hit in enumerate(kept, 1))
 
-    def as_dict(self, verbosity: Verbosity = "full") -> dict[str, Any]:
+    def as_dict(self, verbosity: Verbosity | None = None) -> dict[str, Any]:
+        """As JSON, as lean as the recall asked for, or as is asked for here."""
+        verbosity = verbosity or self.verbosity
         out: dict[str, Any] = {
             "bank": self.bank,
             "query": self.query,

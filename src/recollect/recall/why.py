@@ -7,7 +7,7 @@ import numpy as np
 from recollect.errors import NotFound
 from recollect.recall.explain import StageVerdict, Why, explain
 from recollect.recall.pack import needed, pack
-from recollect.recall.pipeline import Ranked, Recalling, considered, rank
+from recollect.recall.pipeline import Ranked, Recalling, considered, lowest, rank
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
 from recollect.telemetry import Run
@@ -182,7 +182,7 @@ def _packed(
             "pack", True, f"returned as number {place}", numbers={"rank": place}
         ), place
     if row not in rows.tolist():
-        floor = with_.settings.min_score if request.min_score is None else request.min_score
+        floor = lowest(request, with_.settings)
         final = float(ranked.pool.final[row])
         if final < floor:
             return StageVerdict(
