@@ -1,8 +1,8 @@
 """Follow: what the best hits lead to is part of the answer, though it may share no word with
 the query. A reranker reads each memory by itself and buries such finds; this brings them back.
 
-Two ways lead on. Causal links from the best hits, most of all when the query asks for a cause
-or an effect. And, in a deep search, chains of names: "Alice's manager's team" starts at the
+Two ways lead on. Causal links from the best hits, when the query asks for a cause or an effect
+("why", "what happened after"). And, in a deep search, chains of names: "Alice's manager's team" starts at the
 memories that name Alice and walks from name to name, through relevant memories first. Either
 gives a memory a support in [0, 1], and relevance becomes 1 − (1 − relevance)(1 − support).
 """
@@ -21,7 +21,7 @@ from recollect.storage.base import Filter, Floats, View
 
 PARENTS = 8
 PER_PARENT = 10
-ASKED, UNASKED = 0.85, 0.2  # what a causal link passes on when the query asks for one, or not
+CAUSAL = 0.85  # what a causal link passes on when the query asks for a cause or an effect
 HOPS = 3
 BEAM = 16
 DECAY = 0.8
@@ -30,7 +30,9 @@ UNREAD = 0.4  # how well a memory that nothing else found passes a chain on
 
 
 def follow(view: View, query: Query, pool: Pool, allowed: Filter, deep: bool) -> Pool:
-    support = _causal(view, query, pool, allowed)
+    support = np.zeros(len(pool), np.float32)
+    if query.causal:
+        support = _causal(view, pool, allowed)
     if deep and query.entities:
         support = np.maximum(support, _chain(view, query, pool, allowed))
     if not support.any():
@@ -41,11 +43,10 @@ def follow(view: View, query: Query, pool: Pool, allowed: Filter, deep: bool) ->
     )
 
 
-def _causal(view: View, query: Query, pool: Pool, allowed: Filter) -> Floats:
+def _causal(view: View, pool: Pool, allowed: Filter) -> Floats:
     support = np.zeros(len(pool), np.float32)
     parents = np.lexsort((pool.keys, -pool.relevance))[:PARENTS]
     edges = view.edges(pool.keys[parents], allowed, PER_PARENT)
-    share = ASKED if query.causal else UNASKED
     strength = dict(zip(pool.keys[parents].tolist(), pool.relevance[parents].tolist(), strict=True))
     place = _places(pool)
     for source, target, weight, causal in zip(
@@ -57,7 +58,7 @@ def _causal(view: View, query: Query, pool: Pool, allowed: Filter) -> Floats:
     ):
         at = place.get(target)
         if causal and at is not None:
-            support[at] = max(support[at], share * weight * strength[source])
+            support[at] = max(support[at], CAUSAL * weight * strength[source])
     return support
 
 

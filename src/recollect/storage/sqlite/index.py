@@ -28,7 +28,6 @@ KEY_BITS = 40
 KEY_MASK = (1 << KEY_BITS) - 1
 _FIELDS = len(FIELD_WEIGHTS)
 _QUERIES_KEPT = 8
-_MASKS = 64
 
 
 @dataclass(frozen=True)
@@ -130,18 +129,16 @@ class Snapshot:
         scan = self.vectors if len(rows) * 3 > len(mask) else self.vectors[rows]
         rough = _dots(vector, scan)
         rough = rough[rows] if len(rough) != len(rows) else rough
-        # The scan may add in half precision on some processors; what is near the top is
-        # scored again in full, so that a ranking does not depend on the machine.
         keep = _best(rough, min(len(rough), k + k // 4 + 32))
+        # The scan rounds the query, and on some processors the sums, to half precision; what is
+        # near the top is scored again in full, so that a ranking does not depend on the machine.
         exact = _exact(vector, self.vectors[rows[keep]])
         over = exact >= floor
         keys, scores = top(exact[over], self.keys[rows[keep[over]]], k)
         return Found(keys, scores)
 
     def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-        if len(rows) < 2048:
-            return _exact(vector, self.vectors[rows])
-        return _dots(vector, self.vectors[rows])
+        return _exact(vector, self.vectors[rows])
 
     def keyword(self, terms: Sequence[int], mask: Mask, k: int) -> Found:
         scores = self.bm25(terms)
