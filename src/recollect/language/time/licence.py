@@ -26,6 +26,9 @@ def licensed(
     following = tokens[end].word if end < len(tokens) else ""
     if following == "'s" and weak != "now":
         return None
+    if weak == "relname":
+        capital = text[tokens[end - 1].start].isupper()
+        return 0.9 if capital or not following or following in _PUNCTUATION else None
     if weak == "tail":
         return 0.9 if not following or following in _PUNCTUATION else None
     if period.kind == "open":
@@ -44,6 +47,11 @@ def licensed(
 def _names(text: str, tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool:
     """Whether a weekday is part of a name: Wednesday Addams, Ruby Tuesday."""
     at, end = place
+    if (
+        text[tokens[end - 1].end : tokens[end - 1].end + 2][1:].isalpha()
+        and text[tokens[end - 1].end] == "."
+    ):
+        return True  # Monday.com
     if at and tokens[at - 1].word not in _PUNCTUATION:
         before = tokens[at - 1]
         return text[before.start].isupper() and before.word not in lexicon.entries

@@ -119,7 +119,7 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
         for pairs, end in found:
             for category, value in pairs:
                 edges.append((category, value, end))
-                period = _period(category, value, weak, context)
+                period = _period(category, value, weak and end == at + 1, context)
                 if period is not None:
                     edges.append(("T", period, end))
                 if category == "UNIT" and value == "weekend":
@@ -189,6 +189,8 @@ def _expression(
         return None
     try:
         period = settle(value, context)
+        if period.start and period.end and period.end <= period.start:
+            return None  # "Thursday before midnight": the hour is where the day begins
         range_ = TimeRange(
             _to_utc(period.start, anchor, period.zone), _to_utc(period.end, anchor, period.zone)
         )

@@ -224,7 +224,8 @@ def _quarter(match: re.Match[str]) -> Made:
 
 
 def _half_year(match: re.Match[str]) -> Made:
-    return "T", replace(months(6 * int(match[1]) - 5, 6, "half", Grain.MONTH), grain=Grain.QUARTER)
+    half = months(6 * int(match[1]) - 5, 6, "half", Grain.QUARTER)
+    return "T", replace(half, weak="half")
 
 
 def _fiscal(match: re.Match[str]) -> Made:
@@ -270,6 +271,7 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
     ),
     (r"(\d{4})\s?-\s?w(\d\d)(?:-(\d))?\b", _week_date),
     (r"(\d{4})([0-1]\d)([0-3]\d)\b(?!\s?[\d.,]*\d)", _compact),
+    (r"(\d{4}) (0[1-9]|1[0-2]) ([0-3]\d)\b", _ymd),
     (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?![\d./]*\d)", _ymd),
     (r"(\d\d?)\s?([-/])\s?(\d\d?)\s?\2\s?(\d{4}|\d\d)(?!\d)", _mdy),
     (r"(\d\d?)\.(\d\d?)\.(\d{4})(?!\d)", _dmy_dots),

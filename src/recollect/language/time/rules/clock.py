@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from recollect.language.time.calendar import Span
 from recollect.language.time.grammar import rule
-from recollect.language.time.period import Context, Period, daily, narrow, settle
+from recollect.language.time.period import Context, Period, daily, narrow
 from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import Clock, Num, clock_period
 from recollect.language.time.thirds import part
@@ -183,7 +183,8 @@ def in_numbered_zone(_: Context, clock: Clock, minutes: int, sign: int, hours: N
 
 @rule("T", "CLOCK")
 def clock_alone(_: Context, clock: Clock) -> Period:
-    return clock_period(clock, "clock" if clock.open12 else None)
+    doubtful = clock.open12 or (clock.grain is Grain.HOUR and not clock.meridiem)
+    return clock_period(clock, "clock" if doubtful else None)
 
 
 @rule("T", "T dash|dot|colon CLOCK")
@@ -332,8 +333,8 @@ def hours_and_day(_: Context, hours: Period, day: Period) -> Period | None:
 
 
 @rule("T", "from CLOCK for DUR", "CLOCK for DUR")
-def clock_and_duration(context: Context, start: Clock, lasting: Duration) -> Period | None:
+def clock_and_duration(_: Context, start: Clock, lasting: Duration) -> Period | None:
     if lasting.length > timedelta(hours=24):
         return None
     made = daily("clockrange", Grain.MINUTE, [(start.offset, start.offset + lasting.length)])
-    return replace(settle(made, context), weak="clock")
+    return replace(made, weak="clock")

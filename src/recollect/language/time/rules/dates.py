@@ -354,8 +354,13 @@ def week_of(context: Context, day: Period) -> Period | None:
 def weekend_of(context: Context, day: Period, _: str = "") -> Period | None:
     if day.grain is not Grain.DAY:
         return None
-    start = settle(day, context).bounds()[0]
-    return after(weekend(), start - timedelta(days=3))
+    start, end = settle(day, context).bounds()
+    two = after(weekend(), start - timedelta(days=3))
+    # A holiday beside the weekend makes it a long one.
+    lo, hi = two.bounds()
+    if start.weekday() in (0, 3, 4):
+        lo, hi = min(lo, start), max(hi, end)
+    return replace(two, start=lo, end=hi)
 
 
 @rule("T", "DECADE", "theonly DECADE")

@@ -59,6 +59,8 @@ def join(start: Period, end: Period, context: Context) -> Period:
         raise NoSuchTime("ends before it starts")
     if last.kind in ("clock", "clockdate", "now"):
         hi = last.bounds()[0]
+    if hi <= lo:
+        raise NoSuchTime("an empty range")
     zone = last.zone if last.zone is not None else first.zone
     return Period("interval", end.grain, lo, hi, zone=zone)
 
@@ -242,6 +244,14 @@ def from_on(context: Context, said: Period) -> Period:
 @rule("T", "T orearlier")
 def or_earlier(context: Context, said: Period) -> Period:
     return replace(until(context, said), weak="tail")
+
+
+@rule("T", "T orword T")
+def either_month(context: Context, first: Period, second: Period) -> Period | None:
+    """In April or May: together they are months, each alone may be a name."""
+    if not first.weak == second.weak == "name" or first.kind != "month":
+        return None
+    return replace(join(first, second, context), weak="name")
 
 
 _SLACK = {

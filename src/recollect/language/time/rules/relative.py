@@ -65,6 +65,8 @@ def rolling_unit(context: Context, rel: int, name: str) -> Period | None:
     said = duration(name, 1)
     if said is None or said.grain in (Grain.QUARTER, Grain.SEASON):
         return unit_from_now(context, name, rel)
+    if said.grain is Grain.DECADE and rel > 0:
+        return unit_from_now(context, name, 1)
     if said.grain is Grain.DECADE:
         said = Duration(((Grain.YEAR, 10),))
     return rolling(context, rel, said)
@@ -136,12 +138,15 @@ def relative_series(context: Context, rel: int, series: Period) -> Period | None
         return _relative_weekday(context, rel, series)
     if series.series is None or series.kind in ("part", "day") or series.kind.startswith("clock"):
         return None
+    # "This may be wrong": a word that is also a verb or a name stays in doubt.
+    doubt = "relname" if series.weak == "name" else None
     if rel < 0:
-        return before(series, context.today)
+        return replace(before(series, context.today), weak=doubt)
     if rel > 0:
-        return after(series, context.today + _DAY)
+        return replace(after(series, context.today + _DAY), weak=doubt)
     lo, hi = unit(context.now, Grain.YEAR)
-    return narrow(Period("unit", Grain.YEAR, lo, hi + timedelta(days=62)), series)
+    year = Period("unit", Grain.YEAR, lo, hi + timedelta(days=62))
+    return replace(narrow(year, series), weak=doubt)
 
 
 def _relative_weekday(context: Context, rel: int, series: Period) -> Period:
