@@ -1,0 +1,372 @@
+"""Training lists: a query, its answer and seven near misses, in the forms recall meets.
+
+Texts are tokenised once; dates, speakers, contexts and wrappings are put together from token
+ids, which for BERT's tokenizer is the same as tokenising the joined string. What is drawn at
+random (a date, a speaker) is drawn for answer and misses alike, so that the model learns to
+read it and not to trust its presence.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+from synthetic import NAMES
+
+CLS, SEP = 101, 102
+QUERY_MOST, PASSAGE_MOST, CONTEXT_MOST = 80, 220, 48
+LIST = 8
+SPEAKER = "\u0001"
+CONTEXTS = (
+    "chat|work notes|phone call|meeting|journal|weekend plans|family group|project review"
+    "|conversation with a friend|support session|daily check-in|planning"
+)
+OPENERS = (
+    "Remind me,|Can you tell me,|I was wondering,|Do you remember?|Quick question:|Tell me:"
+    "|I need to know:|Hey, so|Please look up:|Going back to what we discussed,|Help me recall:"
+)
+# How often each family of sources is drawn.
+SHARES = {
+    "realmem": 0.05,
+    "lifebench": 0.045,
+    "friends": 0.06,
+    "timeqa": 0.025,
+    "scifact": 0.02,
+    "synthetic": 0.14,
+    "squad_sent": 0.16,
+    "cosmosqa": 0.09,
+    "mocha": 0.06,
+    "qa": 0.06,
+    "iirc": 0.06,
+    "boolq": 0.045,
+    "multirc": 0.04,
+    "ropes": 0.035,
+    "qasper": 0.03,
+    "super": 0.025,
+    "tellmewhy": 0.015,
+    "quail": 0.02,
+    "coqa": 0.01,
+    "aquamuse": 0.02,
+}
+
+
+@dataclass(slots=True)
+class Passage:
+    group: str
+    ids: list[int]
+    date: date | None
+    speaker: str | None
+    previous: int | None
+
+
+@dataclass(slots=True)
+class Row:
+    source: str
+    group: str
+    # Token ids with None where the speaker's name goes.
+    query: list[int | None]
+    gold: list[int]
+    hard: list[int]
+
+
+class Corpus:
+    """Passages and rows as token ids, and pieces to dress them with."""
+
+    def __init__(self, value: dict[str, Any], tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        texts = tokenizer.encode_batch(
+            [p[1][:4000] for p in value["passages"]], add_special_tokens=False
+        )
+        self.passages = [
+            Passage(p[0], e.ids[:400], date.fromisoformat(p[2]) if p[2] else None, p[3], p[4])
+            for p, e in zip(value["passages"], texts, strict=True)
+        ]
+        self.following = {
+            p.previous: i for i, p in enumerate(self.passages) if p.previous is not None
+        }
+        self.rows = [self._row(*row) for row in value["rows"]]
+        self.groups: dict[str, list[int]] = {}
+        for pid, passage in enumerate(self.passages):
+            self.groups.setdefault(passage.group, []).append(pid)
+        self._ids: dict[str, list[int]] = {}
+        self.families: dict[str, list[int]] = {}
+        for i, row in enumerate(self.rows):
+            self.families.setdefault(row.source, []).append(i)
+
+    def _row(self, source: str, group: str, query: str, gold: list[int]) -> Row:
+        ids: list[int | None] = []
+        for i, part in enumerate(query.split(SPEAKER)):
+            ids += ([None] if i else []) + list(
+                self.tokenizer.encode(part, add_special_tokens=False).ids
+            )
+        return Row(source, group, ids, gold, [])
+
+    def ids(self, text: str) -> list[int]:
+        """Ids of a short, often repeated piece of text."""
+        found = self._ids.get(text)
+        if found is None:
+            found = self._ids[text] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return found
+
+
+def date_text(day: date) -> str:
+    return f"[Date: {day:%B %d, %Y} ({day.isoformat()})]"
+
+
+@dataclass(slots=True)
+class Form:
+    """How the passages of one list are dressed."""
+
+    dated: bool
+    named: bool
+    context: str  # "", "previous" or a phrase
+    wrapped: bool
+    separator: str
+
+
+@dataclass(slots=True)
+class Item:
+    """One passage of a list with what is put around it."""
+
+    pid: int
+    date: date | None
+    speaker: str | None
+    previous: list[int] | None
+    ids: list[int]
+
+
+class ListMaker:
+    def __init__(self, corpus: Corpus, seed: int) -> None:
+        self.c = corpus
+        self.rng = random.Random(seed)
+        self.names = NAMES.split()
+        self.contexts, self.openers = CONTEXTS.split("|"), OPENERS.split("|")
+
+    def make(self, row: Row) -> tuple[list[int], list[list[int]], list[int]]:
+        """Query ids, dressed passages (the answer first) and their passage numbers."""
+        rng, c = self.rng, self.c
+        answer = rng.choice(row.gold)
+        form = self._form(row, c.passages[answer])
+        speaker = rng.choice(self.names)
+        query = self._query(row, speaker)
+        items = [self._item(pid, form) for pid in [answer, *self._misses(row)]]
+        if None in row.query or (form.named and items[0].speaker is None):
+            items[0].speaker = speaker
+            form.named = form.named or None in row.query
+        query = self._date_query(query, row, form, items)
+        self._twins(row, form, items)
+        self._dress_unknown(form, items)
+        texts = [self._text(item, form) for item in items[:LIST]]
+        return query, texts, [item.pid for item in items[:LIST]]
+
+    def _form(self, row: Row, answer: Passage) -> Form:
+        rng = self.rng
+        dated = rng.random() < (0.8 if answer.date else 0.45)
+        named = rng.random() < (0.95 if answer.speaker else 0.3)
+        roll = rng.random()
+        if answer.previous is not None:
+            context = "previous" if roll < 0.5 else ""
+        else:
+            context = (
+                "previous" if roll < 0.12 else (rng.choice(self.contexts) if roll < 0.2 else "")
+            )
+        wrapped = len(answer.ids) < 60 and rng.random() < 0.2 and row.source != "synthetic"
+        return Form(dated, named, context, wrapped, rng.choice([":", "", "."]))
+
+    def _query(self, row: Row, speaker: str) -> list[int]:
+        rng = self.rng
+        name = self.c.ids(speaker)
+        query = [i for part in row.query for i in (name if part is None else [part])]
+        roll = rng.random()
+        if roll < 0.08:
+            query = self.c.ids(rng.choice(self.openers)) + query
+        elif roll < 0.13:
+            # A remark before the question, as people make in a chat.
+            remark = self.c.passages[rng.choice(self.c.groups["friends"])].ids[:24]
+            query = remark + query
+        elif roll < 0.2 and query and query[-1] == self.c.ids("?")[0]:
+            query = query[:-1]
+        return query[:QUERY_MOST]
+
+    def _misses(self, row: Row) -> list[int]:
+        rng, gold = self.rng, set(row.gold)
+        pool = self.c.groups[row.group]
+        near = rng.sample(row.hard[:12], min(4, len(row.hard[:12])))
+        far = rng.sample(row.hard[12:], min(2, len(row.hard[12:])))
+        chosen = list(dict.fromkeys(near + far))
+        tries = 0
+        while len(chosen) < LIST - 1 and tries < 50:
+            tries += 1
+            pid = rng.choice(pool)
+            if pid not in gold and pid not in chosen:
+                chosen.append(pid)
+        return chosen
+
+    def _item(self, pid: int, form: Form) -> Item:
+        p = self.c.passages[pid]
+        previous = self._turn(p.previous) if p.previous is not None else None
+        return Item(pid, p.date, p.speaker, previous, p.ids)
+
+    def _turn(self, pid: int) -> list[int]:
+        p = self.c.passages[pid]
+        name = self.c.ids(p.speaker + ":") if p.speaker else []
+        return name + p.ids[:CONTEXT_MOST]
+
+    def _date_query(self, query: list[int], row: Row, form: Form, items: list[Item]) -> list[int]:
+        """Sometimes name the answer's date in the query; the misses then lie elsewhere."""
+        rng = self.rng
+        if items[0].date is not None or not form.dated or rng.random() > 0.3:
+            return query
+        day = self._day()
+        phrase, far = rng.choice(
+            [
+                (f"in {day:%B %Y}", 40),
+                (f"on {day:%B} {day.day}, {day.year}", 2),
+                (f"on {day.day} {day:%B}", 2),
+                (f"in {day.year}", 370),
+                (f"on {day.isoformat()}", 2),
+            ]
+        )
+        items[0].date = day
+        for item in items[1:]:
+            shift = rng.randrange(far, far * 8 + 30) * rng.choice([-1, 1])
+            item.date = day + timedelta(days=shift)
+        items.insert(
+            1, Item(items[0].pid, items[1].date, items[0].speaker, items[0].previous, items[0].ids)
+        )
+        mark = self.c.ids("?")[0]
+        body = query[:-1] if query and query[-1] == mark else query
+        if rng.random() < 0.3:
+            return (self.c.ids(phrase + ",") + query)[:QUERY_MOST]
+        return (body[: QUERY_MOST - 8] + self.c.ids(phrase) + [mark])[:QUERY_MOST]
+
+    def _twins(self, row: Row, form: Form, items: list[Item]) -> None:
+        """The same words by another speaker, and the turn after the answer, are misses."""
+        rng, answer = self.rng, items[0]
+        asked_by_name = None in row.query or row.source == "synthetic"
+        if form.named and answer.speaker and asked_by_name and rng.random() < 0.4:
+            other = rng.choice([n for n in self.names if n != answer.speaker])
+            items.insert(1, Item(answer.pid, answer.date, other, None, answer.ids))
+        after = self.c.following.get(answer.pid)
+        if after is not None and after not in row.gold and rng.random() < 0.6:
+            p = self.c.passages[after]
+            items.insert(1, Item(after, p.date, p.speaker, self._turn(answer.pid), p.ids))
+        elif form.context == "previous" and answer.previous is None and rng.random() < 0.5:
+            # The answer as the context of an unrelated remark.
+            remark = self.c.passages[rng.choice(self.c.groups["friends"])]
+            name = self.c.ids((answer.speaker or rng.choice(self.names)) + ":")
+            said = name + answer.ids[:CONTEXT_MOST]
+            items.insert(1, Item(answer.pid, answer.date, None, said, remark.ids))
+
+    def _dress_unknown(self, form: Form, items: list[Item]) -> None:
+        """Draw what a passage lacks, so that presence itself tells nothing."""
+        rng = self.rng
+        base = self._day()
+        known = [i.speaker for i in items if i.speaker]
+        pair = [*rng.sample(self.names, 2), *known]
+        for item in items:
+            if form.dated and item.date is None:
+                item.date = base + timedelta(days=rng.randrange(-90, 90))
+            if form.named and item.speaker is None:
+                item.speaker = rng.choice(pair)
+            if form.context == "previous" and item.previous is None:
+                group = self.c.groups[
+                    "friends" if rng.random() < 0.6 else self.c.passages[item.pid].group
+                ]
+                item.previous = (
+                    self.c.ids(rng.choice(pair) + ":")
+                    + self.c.passages[rng.choice(group)].ids[:CONTEXT_MOST]
+                )
+
+    def _text(self, item: Item, form: Form) -> list[int]:
+        c = self.c
+        ids: list[int] = []
+        if form.dated and item.date is not None:
+            ids += c.ids(date_text(item.date))
+        if form.context == "previous" and item.previous is not None:
+            ids += c.ids("previous turn:") + item.previous + c.ids(form.separator)
+        elif form.context and form.context != "previous":
+            ids += c.ids(form.context + ":")
+        if form.named and item.speaker:
+            ids += c.ids(item.speaker + ":")
+        return (ids + (self._wrap(item) if form.wrapped else item.ids))[:PASSAGE_MOST]
+
+    def _wrap(self, item: Item) -> list[int]:
+        """The passage inside a longer message."""
+        rng = self.rng
+        group = self.c.groups[self.c.passages[item.pid].group]
+        before, after = (
+            [self.c.passages[rng.choice(group)].ids[:60] for _ in range(rng.randrange(3))]
+            for _ in range(2)
+        )
+        return [i for part in [*before, item.ids, *after] for i in part]
+
+    def _day(self) -> date:
+        return date(2018, 1, 1) + timedelta(days=self.rng.randrange(3200))
+
+
+def pad(lists: list[list[int]]) -> np.ndarray:
+    out = np.zeros((len(lists), -(-max(map(len, lists)) // 8) * 8), dtype=np.int32)
+    for i, ids in enumerate(lists):
+        out[i, : len(ids)] = ids
+    return out
+
+
+class Batches(torch.utils.data.IterableDataset):
+    """Endless batches of one family each, cut by a budget of pair tokens."""
+
+    def __init__(self, corpus: Corpus, budget: int, seed: int) -> None:
+        self.corpus, self.budget, self.seed = corpus, budget, seed
+
+    def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
+        info = torch.utils.data.get_worker_info()
+        seed = self.seed * 1000 + (info.id if info else 0)
+        maker = ListMaker(self.corpus, seed)
+        rng = random.Random(seed + 17)
+        families = [f for f in SHARES if f in self.corpus.families]
+        shares = [SHARES[f] for f in families]
+        while True:
+            family = self.corpus.families[rng.choices(families, shares)[0]]
+            rows = [self.corpus.rows[rng.choice(family)] for _ in range(384)]
+            made = [(row, *maker.make(row)) for row in rows]
+            made = [m for m in made if len(m[2]) == LIST]
+            made.sort(key=lambda m: max(map(len, m[2])) + len(m[1]))
+            batches = list(self._cut(made))
+            rng.shuffle(batches)
+            yield from (self._tensors(batch) for batch in batches)
+
+    def _cut(self, made: list[Any]) -> Iterator[list[Any]]:
+        batch: list[Any] = []
+        for m in made:
+            longest = max(map(len, m[2])) + len(m[1]) + 3
+            if batch and longest * LIST * (len(batch) + 1) > self.budget:
+                yield batch
+                batch = []
+            batch.append(m)
+        if len(batch) >= 8:
+            yield batch
+
+    def _tensors(self, batch: list[Any]) -> dict[str, torch.Tensor]:
+        queries = [[CLS, *m[1], SEP] for m in batch]
+        passages = [[CLS, *ids, SEP] for m in batch for ids in m[2]]
+        pairs = [[CLS, *m[1], SEP, *ids, SEP] for m in batch for ids in m[2]]
+        types = [[0] * (len(m[1]) + 2) + [1] * (len(ids) + 1) for m in batch for ids in m[2]]
+        pids = np.array([m[3] for m in batch])
+        gold = [set(m[0].gold) for m in batch]
+        # In-batch passages that answer the query too must not count as misses.
+        known = np.array([[pid in g for pid in pids.reshape(-1)] for g in gold])
+        arrays = {
+            "query": pad(queries),
+            "passage": pad(passages),
+            "pair": pad(pairs),
+            "type": pad(types),
+            "known": known,
+        }
+        return {k: torch.from_numpy(v) for k, v in arrays.items()}

@@ -1,0 +1,187 @@
+"""Which part of each public set trains and which part is reported on."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DATA = Path(os.environ.get("RECOLLECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+REALMEM_HELD = frozenset({"Pak_Budi", "Sarah_Miller", "Sophie_Dubois"})
+LIFEBENCH_HELD = frozenset({"lumingqiang"})
+# Evaluation sets, or rebuilt from their own files below, or of doubtful licence.
+LEFT_OUT = ("musique_train100", "hotpot_train100", "timeqa_train", "friendsqa_dev", "scifact_train")
+DOUBTFUL = ("sciq", "yahoo", "tweetqa")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One memory of a collection."""
+
+    id: str
+    text: str
+    date: str | None = None
+    speaker: str | None = None
+    previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    text: str
+    gold: tuple[str, ...]
+    # Memories dated later are not yet known when the query is asked.
+    asked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    name: str
+    units: list[Unit]
+    queries: list[Query] = field(default_factory=list[Query])
+
+
+def held(key: str, share: float) -> bool:
+    """A split by hash: the same on every machine and independent of order."""
+    digest = hashlib.sha256(key.encode()).digest()
+    return int.from_bytes(digest[:4], "big") < share * 2**32
+
+
+def load_json(path: str) -> Any:
+    with gzip.open(DATA / path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def load_lines(path: str) -> list[dict[str, Any]]:
+    with gzip.open(DATA / path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def conversation(name: str, item: dict[str, Any], *, turns: bool) -> Collection:
+    """One persona or dialogue; in dialogues the turn before is the context."""
+    units: list[Unit] = []
+    last: dict[str, Any] | None = None
+    for unit in item["units"]:
+        same = turns and last is not None and last["session"] == unit["session"]
+        date = (unit["when"] or "")[:10] or None
+        units.append(
+            Unit(
+                unit["id"],
+                unit["text"],
+                date,
+                unit["speaker"],
+                last["id"] if same and last else None,
+            )
+        )
+        last = unit
+    queries = [
+        Query(q["question"], tuple(q["evidence"]), (q.get("when") or "")[:10] or None)
+        for q in item["questions"]
+        if q["evidence"]
+    ]
+    return Collection(f"{name}:{item['id']}", units, queries)
+
+
+def realmem() -> Iterator[tuple[bool, Collection]]:
+    for item in load_json("memory/realmem.json.gz"):
+        yield item["id"] in REALMEM_HELD, conversation("realmem", item, turns=False)
+
+
+def lifebench() -> Iterator[tuple[bool, Collection]]:
+    for item in load_json("memory/lifebench_en.json.gz"):
+        yield item["id"] in LIFEBENCH_HELD, conversation("lifebench", item, turns=False)
+
+
+def friends() -> Iterator[tuple[bool, Collection]]:
+    for item in load_json("memory/friendsqa_dev.json.gz"):
+        yield held(f"friends:{item['id']}", 0.25), conversation("friends", item, turns=True)
+
+
+def timeqa() -> Iterator[tuple[bool, Collection]]:
+    """By article: paragraphs of held articles, with their questions, are not trained on."""
+    corpus = load_lines("ir/timeqa/corpus_train.jsonl.gz")
+    queries = load_lines("ir/timeqa/queries_train.jsonl.gz")
+    for part in (False, True):
+        units = [
+            Unit(p["id"], f"{p['title']}: {p['text']}")
+            for p in corpus
+            if held("timeqa:" + p["title"], 0.15) == part
+        ]
+        ids = {unit.id for unit in units}
+        asked = [Query(q["question"], tuple(g for g in q["gold"] if g in ids)) for q in queries]
+        yield part, Collection("timeqa", units, [q for q in asked if q.gold])
+
+
+def _abstract(text: str) -> str:
+    """SciFact's abstracts come as a printed list of sentences."""
+    return re.sub(r"\s+", " ", re.sub(r"^\[['\"]|['\"]\]$|['\"]\n ['\"]", " ", text)).strip()
+
+
+def scifact() -> Iterator[tuple[bool, Collection]]:
+    units = [
+        Unit(p["id"], f"{p['title']} {_abstract(p['text'])}")
+        for p in load_lines("ir/scifact/corpus.jsonl.gz")
+    ]
+    for part, name in ((False, "train"), (True, "validation")):
+        queries = [
+            Query(q["question"], tuple(q["gold"]))
+            for q in load_lines(f"ir/scifact/queries_{name}.jsonl.gz")
+            if q["gold"]
+        ]
+        yield part, Collection("scifact", units, queries)
+
+
+def plain(name: str, folder: str) -> Collection:
+    units = [
+        Unit(p["id"], f"{p['title']}. {p['text']}") for p in load_lines(f"{folder}/corpus.jsonl.gz")
+    ]
+    queries = [
+        Query(q["question"], tuple(q["gold"])) for q in load_lines(f"{folder}/queries.jsonl.gz")
+    ]
+    return Collection(name, units, [q for q in queries if q.gold])
+
+
+def evaluation_sets() -> dict[str, list[Collection]]:
+    """Everything that figures are reported on."""
+    split = {"realmem": realmem, "lifebench": lifebench, "timeqa": timeqa, "scifact": scifact}
+    sets = {name: [c for part, c in load() if part] for name, load in split.items()}
+    dialogues = [c for part, c in friends() if part]
+    sets["friends"] = [_merge("friends", dialogues)]
+    sets["musique"] = [plain("musique", "multihop/musique_train100")]
+    sets["hotpot"] = [plain("hotpot", "multihop/hotpot_train100")]
+    sets["cranfield"] = [plain("cranfield", "ir/cranfield")]
+    return sets
+
+
+def training_collections() -> list[Collection]:
+    """The training parts of the sets that come as collections."""
+    loads = (realmem, lifebench, timeqa, scifact)
+    kept = [c for load in loads for part, c in load() if not part]
+    return [*kept, _merge("friends", [c for part, c in friends() if not part])]
+
+
+def _merge(name: str, parts: list[Collection]) -> Collection:
+    """Dialogues of thirty turns are too easy alone: search all of them at once."""
+    units: list[Unit] = []
+    queries: list[Query] = []
+    for part in parts:
+        key = part.name + "/"
+        units += [
+            Unit(key + u.id, u.text, u.date, u.speaker, key + u.previous if u.previous else None)
+            for u in part.units
+        ]
+        queries += [Query(q.text, tuple(key + g for g in q.gold), q.asked) for q in part.queries]
+    return Collection(name, units, queries)
+
+
+def question_passages() -> list[dict[str, str]]:
+    """The question-passage pairs that train: no evaluation set, no doubtful licence."""
+    rows = [row for part in (0, 1) for row in load_lines(f"train/qp_train.part{part}.jsonl.gz")]
+    return [
+        row for row in rows if row["src"] not in LEFT_OUT and not row["src"].startswith(DOUBTFUL)
+    ]

@@ -1,0 +1,329 @@
+"""Train the teacher and its students on one GPU.
+
+    python training/train.py teacher --seconds 300
+    python training/train.py students --seconds 480
+
+Reads `data/` (from prepare.py), `minilm/` and `gte/` (from weights.py) under training/.cache,
+writes `state/` there. Budgets are wall-clock seconds: the schedule follows the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+import ship
+from bert import Bert, CrossEncoder, Embedder, late_list_scores, late_scores
+from lists import CLS, LIST, SEP, Batches, Corpus, pad
+from weights import Arrays, unpack
+
+CACHE = Path(__file__).parent / ".cache"
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+TOKEN_DIMENSIONS = 64
+DEPTHS = (3, 4, 6)
+MINED = 24
+LOG_EVERY = 200
+
+
+def load_tokenizer() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(CACHE / "data" / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def load_corpus(limit: int = 0) -> Corpus:
+    with gzip.open(CACHE / "data" / "train.json.gz", "rt", encoding="utf-8") as file:
+        value = json.load(file)
+    if limit:
+        # A trial run: little data, texts of the smallest sources only.
+        value["rows"] = [row for row in value["rows"] if row[0] in ("friends", "quail")][:limit]
+        kept = {row[1] for row in value["rows"]} | {"friends"}
+        value["passages"] = [p if p[0] in kept else [p[0], "", *p[2:]] for p in value["passages"]]
+    return Corpus(value, load_tokenizer())
+
+
+def autocast() -> Any:
+    return torch.autocast(DEVICE, dtype=torch.bfloat16)
+
+
+@torch.no_grad()
+def sentence_vectors(bert: Bert, texts: list[list[int]]) -> Tensor:
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    out = torch.zeros(len(texts), 384, device=DEVICE)
+    for start in range(0, len(order), 1024):
+        places = order[start : start + 1024]
+        ids = torch.from_numpy(pad([texts[i] for i in places])).long().to(DEVICE)
+        with autocast():
+            hidden = bert(ids)[-1].float()
+        mask = (ids != 0).float().unsqueeze(-1)
+        out[places] = F.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
+    return out
+
+
+def impacts(texts: list[list[int]], vocabulary: int) -> Tensor:
+    """BM25 impacts of word pieces as a dense matrix: small enough for a GPU, and fast there."""
+    counts = torch.zeros(len(texts), vocabulary, dtype=torch.float16, device=DEVICE)
+    rows = np.repeat(np.arange(len(texts)), [len(t) for t in texts])
+    columns = np.concatenate([np.array(t, dtype=np.int64) for t in texts])
+    at = torch.from_numpy(rows).to(DEVICE), torch.from_numpy(columns).to(DEVICE)
+    counts.index_put_(
+        at, torch.ones(len(rows), dtype=torch.float16, device=DEVICE), accumulate=True
+    )
+    lengths = counts.sum(1, dtype=torch.float32)
+    norm = (1.2 * (0.25 + 0.75 * lengths / lengths.mean())).half()
+    found = (counts > 0).sum(0).float()
+    idf = torch.log(1 + (len(texts) - found + 0.5) / (found + 0.5)).half()
+    return idf * counts * 2.2 / (counts + norm[:, None])
+
+
+def mine(corpus: Corpus, bert: Bert) -> None:
+    """Give every row the near misses of BM25 and of the embedder within its group."""
+    started = time.time()
+    bert.eval()
+    named = [corpus.ids(p.speaker + ":") + p.ids if p.speaker else p.ids for p in corpus.passages]
+    vectors = sentence_vectors(bert, [[CLS, *ids[:126], SEP] for ids in named])
+    queries = [[i for i in row.query if i is not None] for row in corpus.rows]
+    asked = sentence_vectors(bert, [[CLS, *q[:126], SEP] for q in queries])
+    by_group: dict[str, list[int]] = {}
+    for i, row in enumerate(corpus.rows):
+        by_group.setdefault(row.group, []).append(i)
+    for group, rows in by_group.items():
+        members = corpus.groups[group]
+        weights = impacts([named[pid][:200] for pid in members], 30522)
+        own = vectors[members]
+        k = min(MINED, len(members))
+        for start in range(0, len(rows), 2048):
+            part = rows[start : start + 2048]
+            near = (asked[part] @ own.T).topk(k).indices.cpu().numpy()
+            bag = torch.zeros(len(part), 30522, dtype=torch.float16, device=DEVICE)
+            for i, row in enumerate(part):
+                bag[i, queries[row]] = 1
+            same = (bag @ weights.T).topk(k).indices.cpu().numpy()
+            for i, row in enumerate(part):
+                gold = set(corpus.rows[row].gold)
+                mixed = (members[j] for pair in zip(near[i], same[i], strict=True) for j in pair)
+                corpus.rows[row].hard = [pid for pid in dict.fromkeys(mixed) if pid not in gold]
+        del weights
+    print(f"mined in {time.time() - started:.0f} s", flush=True)
+
+
+def loader(corpus: Corpus, budget: int, seed: int, workers: int) -> Iterator[dict[str, Tensor]]:
+    made = DataLoader(
+        Batches(corpus, budget, seed),
+        batch_size=None,
+        num_workers=workers,
+        prefetch_factor=8 if workers else None,
+        pin_memory=DEVICE == "cuda",
+    )
+    for batch in made:
+        yield {k: v.to(DEVICE, non_blocking=True) for k, v in batch.items()}
+
+
+def optimiser(model: nn.Module, rate: float) -> torch.optim.AdamW:
+    body = [p for n, p in model.named_parameters() if "bert.p" in n and p.requires_grad]
+    heads = [p for n, p in model.named_parameters() if "bert.p" not in n and p.requires_grad]
+    groups = [
+        {"params": body, "lr": rate, "top": rate},
+        {"params": heads, "lr": rate * 8, "top": rate * 8},
+    ]
+    return torch.optim.AdamW(groups, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
+
+
+def set_rate(optimisers: list[torch.optim.AdamW], progress: float) -> None:
+    share = min(progress / 0.06, 1.0) * max(1.0 - progress, 0.0)
+    for opt in optimisers:
+        for group in opt.param_groups:
+            group["lr"] = group["top"] * share
+
+
+def list_loss(logits: Tensor, drop: Tensor | None = None) -> Tensor:
+    """Softmax over the list, the answer first, plus a little binary loss for calibration."""
+    if drop is not None:
+        logits = logits.masked_fill(drop, -1e4)
+    target = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
+    labels = torch.zeros_like(logits)
+    labels[:, 0] = 1
+    binary = F.binary_cross_entropy_with_logits(logits.clamp(-30, 30), labels)
+    return F.cross_entropy(logits, target) + 0.2 * binary
+
+
+def distil(student: Tensor, teacher: Tensor) -> Tensor:
+    return F.kl_div(F.log_softmax(student, -1), F.softmax(teacher, -1), reduction="batchmean")
+
+
+def clock(seconds: float) -> Callable[[], float]:
+    started = time.time()
+    return lambda: (time.time() - started) / seconds
+
+
+def train_teacher(args: argparse.Namespace) -> None:
+    torch.manual_seed(1)
+    corpus = load_corpus(args.limit)
+    mine(corpus, Bert(unpack(CACHE / "minilm" / "weights.npz"), 6).to(DEVICE))
+    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
+    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
+    opt = optimiser(teacher, 6e-5)
+    progress, seen = clock(args.seconds), 0
+    for step, batch in enumerate(loader(corpus, args.budget, 1, args.workers)):
+        if progress() >= 1:
+            break
+        set_rate([opt], progress())
+        with autocast():
+            logits = teacher(batch["pair"].long(), batch["type"].long())[0].view(-1, LIST)
+        loss = list_loss(logits)
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(teacher.parameters(), 1.0)
+        opt.step()
+        seen += len(logits)
+        if step % LOG_EVERY == 0:
+            right = (logits.argmax(1) == 0).float().mean()
+            print(
+                f"teacher {progress():.2f} step {step} rows {seen} loss {loss.item():.3f} top1 {right.item():.3f}",
+                flush=True,
+            )
+    (CACHE / "state").mkdir(exist_ok=True)
+    torch.save(teacher.state_dict(), CACHE / "state" / "teacher.pt")
+
+
+def embedder_loss(
+    model: Embedder, batch: dict[str, Tensor], teacher: Tensor, drop: Tensor, skip: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Losses of sentence and token vectors; in-batch passages are misses too."""
+    query, passage = batch["query"].long(), batch["passage"].long()
+    with autocast():
+        asked, asked_tokens, weights = model(query)
+        said, said_tokens, _ = model(passage)
+    rows = len(query)
+    keep = (passage != 0) & ~skip[passage]
+    keep[:, 0] = True
+    own = torch.arange(rows, device=query.device)
+    # Known answers among other rows' passages are no misses; one's own list has `drop`.
+    known = batch["known"].view(rows, rows, LIST)
+    known[own, own] = drop
+    near = asked @ said.T * model.sentence_scale.clamp(max=4.6).exp()
+    near = near.masked_fill(known.view(rows, -1), -1e4)
+    own_near = near.view(rows, rows, LIST)[own, own]
+    sentence = F.cross_entropy(near, own * LIST) + 0.7 * distil(
+        own_near, teacher.masked_fill(drop, -1e4)
+    )
+    mask = (query != 0).float()
+    scale = model.late_scale.clamp(max=4.6).exp()
+    tokens = said_tokens.view(rows, LIST, *said_tokens.shape[1:])
+    keep = keep.view(rows, LIST, -1)
+    listed = late_list_scores(asked_tokens, weights, mask, tokens, keep) * scale
+    others = late_scores(asked_tokens, weights, mask, tokens[:, 0], keep[:, 0]) * scale
+    others = others.masked_fill(
+        known[:, :, 0] | torch.eye(rows, dtype=torch.bool, device=query.device), -1e4
+    )
+    joined = torch.cat([listed.masked_fill(drop, -1e4), others], 1)
+    late = F.cross_entropy(joined, torch.zeros_like(own)) + distil(listed, teacher)
+    return sentence, late, listed
+
+
+def train_students(args: argparse.Namespace) -> None:
+    torch.manual_seed(2)
+    corpus = load_corpus(args.limit)
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
+    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
+    teacher.load_state_dict(torch.load(CACHE / "state" / "teacher.pt", map_location=DEVICE))
+    teacher.eval().requires_grad_(False)
+    embedder = Embedder(minilm, 6, TOKEN_DIMENSIONS).to(DEVICE)
+    cross = CrossEncoder(minilm, DEPTHS).to(DEVICE)
+    if args.resume:
+        from dump import load_cross, load_embedder
+
+        saved = {n: unpack(CACHE / "state" / f"{n}.npz") for n in ("embedder", "cross")}
+        embedder = load_embedder(saved["embedder"], minilm, 1.0)
+        embedder.late_scale.data.fill_(3.54)
+        embedder.sentence_scale.data.fill_(3.30)
+        cross = load_cross(saved["cross"], minilm)
+    skip = torch.zeros(30522, dtype=torch.bool, device=DEVICE)
+    skip[ship.skip_tokens(corpus.tokenizer)] = True
+    opts = [optimiser(embedder, args.rate), optimiser(cross, args.rate * 1.3)]
+    progress, seen = clock(args.seconds), 0
+    # Near misses of the original embedder first, then those of the student itself.
+    rounds = (1,) if args.resume else (0, 1)
+    for half in rounds:
+        mine(corpus, Bert(minilm, 6).to(DEVICE) if half == 0 else embedder.bert)
+        seed = 2 + half + 7 * args.resume
+        for step, batch in enumerate(loader(corpus, args.budget, seed, args.workers)):
+            if progress() >= (0.4 if half == 0 else 1.0):
+                break
+            set_rate(opts, progress())
+            pair, kind = batch["pair"].long(), batch["type"].long()
+            with torch.no_grad(), autocast():
+                taught = teacher(pair, kind)[0].view(-1, LIST)
+            # The teacher ranks it above the answer: more likely an unmarked answer than a miss.
+            drop = taught > taught[:, :1] + 1.0
+            # Where the teacher errs, its answer's score is raised to its best: what it says of
+            # the rest of the list is still worth learning.
+            taught[:, 0] = taught.amax(1)
+            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
+            with autocast():
+                logits = [x.view(-1, LIST) for x in cross(pair, kind)]
+            crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(
+                logits
+            )
+            for opt in opts:
+                opt.zero_grad(set_to_none=True)
+            (sentence + late + crossed).backward()
+            nn.utils.clip_grad_norm_(embedder.parameters(), 1.0)
+            nn.utils.clip_grad_norm_(cross.parameters(), 1.0)
+            for opt in opts:
+                opt.step()
+            seen += len(taught)
+            if step % LOG_EVERY == 0:
+                tops = [
+                    f"{(x.argmax(1) == 0).float().mean().item():.3f}"
+                    for x in (taught, listed, *logits)
+                ]
+                print(
+                    f"students {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 teacher/late/{DEPTHS} {tops} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    flush=True,
+                )
+    save(embedder.arrays(), "embedder")
+    save(cross.arrays(), "cross")
+
+
+def save(arrays: Arrays, name: str) -> None:
+    bad = [k for k, v in arrays.items() if not np.isfinite(v).all()]
+    if bad:
+        raise SystemExit(f"{name} has values that are not finite: {bad[:5]}")
+    (CACHE / "state").mkdir(exist_ok=True)
+    np.savez(
+        CACHE / "state" / f"{name}.npz", **{k: v.astype(np.float16) for k, v in arrays.items()}
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("stage", choices=["teacher", "students"])
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--rate", type=float, default=6e-5)
+    parser.add_argument("--resume", action="store_true", help="train the saved students further")
+    parser.add_argument("--budget", type=int, default=65536, help="pair tokens a batch")
+    parser.add_argument("--workers", type=int, default=14)
+    parser.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
+    parser.add_argument("--small", action="store_true", help="MiniLM as the teacher, for a trial")
+    args = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = True
+    {"teacher": train_teacher, "students": train_students}[args.stage](args)
+
+
+if __name__ == "__main__":
+    main()
