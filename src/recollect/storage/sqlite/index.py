@@ -28,6 +28,7 @@ KEY_BITS = 40
 KEY_MASK = (1 << KEY_BITS) - 1
 _FIELDS = len(FIELD_WEIGHTS)
 _QUERIES_KEPT = 8
+_MASKS = 64
 
 
 @dataclass(frozen=True)
