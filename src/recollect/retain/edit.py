@@ -114,7 +114,11 @@ def _revision(
     numbers = naming.numbers(ready)
     vectors = np.array([ready.vector], np.float32)
     near = w.nearest(vectors, SEMANTIC_LINKS + 1, SEMANTIC_FLOOR)
-    links = [link for link in semantic_links([w.next_key], vectors, near) if link.target != key]
+    links = [
+        link
+        for link in semantic_links([w.next_key], np.ones((1, 1), np.float32), near)
+        if link.target != key
+    ]
     before = w.columns(np.array([key], np.int64))
     closed = int(before.known_until[0])
     new = NewMemory(

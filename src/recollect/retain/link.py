@@ -23,13 +23,14 @@ CAUSAL_COVER = 0.6  # share of the clause's terms that the other memory must hol
 
 
 def semantic_links(
-    keys: Sequence[int], vectors: NDArray[np.float32], near: Sequence[Found]
+    keys: Sequence[int], among: NDArray[np.float32], near: Sequence[Found]
 ) -> Iterable[KeyLink]:
-    """From each new memory to its nearest, old and new alike."""
-    among = vectors @ vectors.T if len(keys) else np.zeros((0, 0), np.float32)
+    """From each new memory to its nearest, old and new alike. `among` holds the cosine of each
+    new one with each other."""
     for i, key in enumerate(keys):
         old = zip(near[i].scores.tolist(), near[i].keys.tolist(), strict=True)
-        fellows = ((float(among[i, j]), keys[j]) for j in range(i))
+        close = np.flatnonzero(among[i, :i] >= SEMANTIC_FLOOR).tolist()
+        fellows = ((float(among[i, j]), keys[j]) for j in close)
         best = sorted([*old, *fellows], key=lambda pair: (-pair[0], pair[1]))[:SEMANTIC_LINKS]
         for score, other in best:
             if score >= SEMANTIC_FLOOR and other != key:
@@ -50,10 +51,7 @@ def mentioned_in(
     if not terms:
         return []
     found = view.keyword([term_hash(t) for t in terms], Filter(), CAUSAL_LOOKUPS)
-    held = {
-        k: frozenset(query_terms(m.text))
-        for k, m in view.load(found.keys.tolist()).items()
-    }
+    held = {k: frozenset(query_terms(m.text)) for k, m in view.load(found.keys.tolist()).items()}
     cover = {
         key: len(words.intersection(terms)) / len(terms)
         for key, words in {**held, **fresh}.items()

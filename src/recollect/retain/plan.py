@@ -32,6 +32,7 @@ from recollect.storage.base import (
     Retire,
     Writing,
 )
+from recollect.storage.ranking import dots
 from recollect.types import Chunk, Evidence, LinkKind, Memory, MemoryType, State
 
 NEIGHBOURS = 8
@@ -122,7 +123,7 @@ class Planner:
     def _look_up(self, prepared: Sequence[Prepared]) -> list[Found]:
         vectors = np.array([p.vector for p in prepared], np.float32)
         near = self._view.nearest(vectors, NEIGHBOURS, SEMANTIC_FLOOR) if len(prepared) else []
-        self._among = vectors @ vectors.T if len(prepared) else np.zeros((0, 0), np.float32)
+        self._among = dots(vectors, vectors)
         state = self._state
         state.by_statement = {
             h: list(k)
@@ -379,8 +380,8 @@ class Planner:
         fresh = [n.key for n in state.new]
         if not fresh:
             return
-        vectors = np.array([flat[i][1].vector for i in state.new_at], np.float32)
-        state.links.extend(semantic_links(fresh, vectors, [near[i] for i in state.new_at]))
+        among = self._among[np.ix_(state.new_at, state.new_at)]
+        state.links.extend(semantic_links(fresh, among, [near[i] for i in state.new_at]))
         for number in state.new_at:
             source, prepared = flat[number]
             follows = number > 0 and flat[number - 1][0] is source

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import simsimd
 from numpy.typing import NDArray
 
 K1 = 1.2
@@ -35,6 +36,14 @@ def field_tf(
 
 def saturate(weighted: NDArray[np.float32]) -> NDArray[np.float32]:
     return weighted * (K1 + 1) / (weighted + K1)
+
+
+def dots(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+    """All dot products of two small sets of vectors, on this thread alone: the threads of BLAS
+    spin for many times longer than such a product takes."""
+    if not len(a) or not len(b):
+        return np.zeros((len(a), len(b)), np.float32)
+    return np.asarray(simsimd.cdist(a, b, "dot"), np.float32).reshape(len(a), len(b))
 
 
 def top(

@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -57,14 +57,7 @@ def import_bank(
     store: Store, lines: Iterable[Mapping[str, Any]], bank: str | None, progress: Any = None
 ) -> str:
     stream = iter(lines)
-    head = next(stream, None)
-    if head is None or head.get("recollect") != FORMAT:
-        raise InvalidInput(
-            "this is not an exported bank"
-            if head is None or "recollect" not in head
-            else f"this export has format {head['recollect']}, this recollect reads {FORMAT}",
-            hint="make it with `recollect export BANK`; to retain JSONL items use `recollect retain --file`",
-        )
+    head = _head(next(stream, None))
     name = bank or str(head["bank"])
     held = store.bank(name)
     if held is not None and held.memories:
@@ -90,6 +83,23 @@ def import_bank(
     return name
 
 
+def _head(head: Any) -> Mapping[str, Any]:
+    hint = (
+        "make it with `recollect export BANK`; to retain JSONL items use `recollect retain --file`"
+    )
+    named = {"bank", "embedder", "dimensions", "token_dimensions"}
+    if not isinstance(head, Mapping) or "recollect" not in head:
+        raise InvalidInput("this is not an exported bank", hint=hint)
+    found = cast("Mapping[str, Any]", head)
+    if found["recollect"] != FORMAT:
+        raise InvalidInput(
+            f"this export has format {found['recollect']}, this recollect reads {FORMAT}", hint=hint
+        )
+    if not named <= set(found):
+        raise InvalidInput("the first line of the export is not whole", hint="export it again")
+    return found
+
+
 def _grouped(stream: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     group: list[Mapping[str, Any]] = []
     for line in stream:
@@ -102,6 +112,17 @@ def _grouped(stream: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, 
 
 
 def _batch(group: list[Mapping[str, Any]], bank: str) -> Batch:
+    try:
+        return _read(group, bank)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(
+            f"a line of the export is not whole: {error!r}", hint="export it again"
+        ) from error
+
+
+def _read(group: list[Mapping[str, Any]], bank: str) -> Batch:
     found: dict[str, list[Any]] = {
         "document": [],
         "entity": [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -16,6 +17,9 @@ class _SharedResolver(EntityResolver):
 
     def add(self, entity: KnownEntity) -> None:
         before = self._entities.get(entity.id)
+        if before is not None and replace(before, mentions=entity.mentions) == entity:
+            self._entities[entity.id] = entity  # mentioned once more: nothing to index anew
+            return
         entries = [*(self._entries(before) if before else ()), *self._entries(entity)]
         for index, key in entries:
             index[key] = set(index[key])
@@ -28,12 +32,16 @@ class EntityCache:
         self.names: dict[int, str] = {}
         self.resolver: EntityResolver = _SharedResolver()
 
-    def catch_up(self, rows: Iterable[tuple[int, str, str, str, int]]) -> None:
+    def catch_up(self, rows: Iterable[tuple[int, str, str, str, int]]) -> bool:
+        """Learn what changed; whether any entity has another name now than memories show."""
+        renamed = False
         for number, name, kind, aliases, mentions in rows:
+            renamed = renamed or self.names.get(number, name) != name
             self.names[number] = name
             self.resolver.add(
                 KnownEntity(number, name, kind, frozenset(orjson.loads(aliases)), mentions)
             )
+        return renamed
 
 
 def entity_from_row(row: tuple[Any, ...]) -> Entity:

@@ -15,18 +15,20 @@ import orjson
 
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
-from recollect.storage.base import BankStats, Dump, Floats, Found, ModelIdentity, Plan, View
+from recollect.storage.base import BankStats, Dump, Filter, Floats, Found, ModelIdentity, Plan, View
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
+from recollect.storage.sqlite.nearest import nearest_of_many
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
 from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.sqlite.write import Writer
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
 _FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
+_FEW = 8  # vectors; more are cheaper as one matrix product
 _LOADED_LIMIT = 20_000  # decoded memories kept per bank
 
 
@@ -242,13 +244,13 @@ class SqliteStore:
                 db.execute("COMMIT")
         with readable(self.path):
             index.catch_up(seq, rows, [k for (k,) in deleted])
-            if fresh_entities is not None:
-                cache.entities = fresh_entities
-            cache.entities.catch_up(entities)
+            cache.entities = fresh_entities or cache.entities
+            renamed = cache.entities.catch_up(entities)
         cache.entities.seq = seq
         # A new dictionary: an older view may still be filling the one it was given.
         stale = {row[0] for row in rows}.union(k for (k,) in deleted)
-        held = {} if len(cache.loaded) > _LOADED_LIMIT else cache.loaded
+        keep = not renamed and fresh_entities is None and len(cache.loaded) <= _LOADED_LIMIT
+        held = cache.loaded if keep else {}
         cache.loaded = {k: m for k, m in held.items() if k not in stale}
 
     # --- commits -----------------------------------------------------------------------------
@@ -466,27 +468,10 @@ class _Writing(SqliteView):
 
     def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
         """For each new vector its nearest present memories."""
-        snapshot = self.snapshot
-        rows = np.flatnonzero(snapshot.alive & (snapshot.columns["state"] <= 1))
-        if not len(rows):
-            return [Found.nothing() for _ in vectors]
-        best: list[list[tuple[float, int]]] = [[] for _ in vectors]
-        for at in range(0, len(rows), 16_384):  # a slab that stays in cache, never the whole bank
-            slab = rows[at : at + 16_384]
-            scores = vectors @ snapshot.vectors[slab].astype(np.float32).T
-            near = np.argwhere(scores >= floor)
-            for i, j in near.tolist():
-                best[i].append((-float(scores[i, j]), int(snapshot.keys[slab[j]])))
-        out: list[Found] = []
-        for found in best:
-            found.sort()
-            out.append(
-                Found(
-                    np.array([key for _, key in found[:k]], np.int64),
-                    np.array([-score for score, _ in found[:k]], np.float32),
-                )
-            )
-        return out
+        mask = self.snapshot.mask(Filter())
+        if len(vectors) < _FEW:
+            return [self.snapshot.semantic(v, mask, k, floor) for v in vectors]
+        return nearest_of_many(self.snapshot, vectors, mask, k, floor)
 
     def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
         return self.holding("slot", [h for h in hashes if h])
