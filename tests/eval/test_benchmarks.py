@@ -1,0 +1,138 @@
+"""The benchmark scripts' own promises: deterministic data, honest samples, a page from results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.eval.data import Bank, Query, Unit
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def on_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield
+    for name in ("synthetic", "sets", "render", "machine", "timing"):
+        sys.modules.pop(name, None)
+
+
+def test_made_up_facts_are_the_same_every_time() -> None:
+    from synthetic import facts
+
+    assert list(facts(200)) == list(facts(200))
+    assert list(facts(50, seed=1)) != list(facts(50, seed=2))
+
+
+def test_made_up_facts_are_not_near_duplicates() -> None:
+    from synthetic import facts
+
+    texts = [set(fact.text.lower().split()) for fact in facts(400)]
+    close = sum(len(a & b) / len(a | b) > 0.8 for i, a in enumerate(texts) for b in texts[i + 1 :])
+    assert close == 0
+
+
+def test_new_words_keep_appearing_as_facts_are_added() -> None:
+    from synthetic import facts
+
+    words = [{w for f in list(facts(n))[n // 2 :] for w in f.text.split()} for n in (2000, 8000)]
+    assert len(words[1]) > 2 * len(words[0])
+
+
+def test_a_sample_keeps_the_gold_of_its_queries_and_its_size() -> None:
+    import sets
+
+    units = tuple(Unit(f"u{i}", "x") for i in range(500))
+    queries = tuple(Query(f"q{i}", "?", (f"u{i * 3}",)) for i in range(40))
+    kept = sets.sample(Bank("b", units, queries), 100, 20)
+    assert (len(kept.units), len(kept.queries)) == (100, 20)
+    assert {g for q in kept.queries for g in q.gold} <= {u.id for u in kept.units}
+
+
+def test_a_sample_is_the_same_every_time_and_in_order() -> None:
+    import sets
+
+    bank = Bank("b", tuple(Unit(f"u{i}", "x") for i in range(300)), ())
+    kept = [int(u.id[1:]) for u in sets.sample(bank, 50, None).units]
+    assert kept == sorted(kept)
+    assert kept == [int(u.id[1:]) for u in sets.sample(bank, 50, None).units]
+
+
+def test_facts_about_the_machine_name_no_host_and_no_path() -> None:
+    import platform
+
+    import orjson
+
+    from machine import facts
+
+    text = orjson.dumps(facts()).decode()
+    assert str(Path.cwd()) not in text
+    assert f'"{platform.node()}"' not in text
+
+
+def test_the_page_is_rendered_from_results_alone() -> None:
+    import render
+
+    pages = render.render({"quality-short": quality(), "scale-short": scale()})
+    page = pages["benchmarks.md"]
+    assert "| tiny (10 units, 4 queries) | recollect | 80.0 (70–90) |" in page
+    assert "| recall, reranker off, CPU ms p50 / p95 | 5.0 / 9.0 | 7.0 / 9.0 |" in page
+    assert set(pages) == {"benchmarks.md", "img/quality-short.svg", "img/scale-short.svg"}
+
+
+def figure(value: float) -> dict[str, float]:
+    return {"value": value, "low": value - 0.1, "high": value + 0.1, "queries": 4}
+
+
+def about() -> dict[str, Any]:
+    return {
+        "when": "2026-01-01T00:00:00+00:00",
+        "commit": "abc",
+        "machine": {"cpu": "a cpu", "cores": 2, "memory_gib": 8},
+        "versions": {"python": "3.11"},
+    }
+
+
+def quality() -> dict[str, Any]:
+    measures = (
+        "recall@10", "ndcg@10", "all-evidence@10", "hit@10", "mrr", "recall@2048tokens", "recall@4096tokens",
+    )  # fmt: skip
+    overall = {name: figure(0.8) for name in measures}
+    ours = {
+        "overall": overall,
+        "by_category": {"who": overall},
+        "ablations": {"only fusion": overall},
+    }
+    return {
+        **about(),
+        "kind": "quality",
+        "sets": {"tiny": {"units": 10, "queries": 4, "systems": {"recollect": ours}}},
+    }
+
+
+def scale() -> dict[str, Any]:
+    def one(cpu: float) -> dict[str, Any]:
+        recall = {
+            "cpu_p50": cpu,
+            "cpu_p95": 9.0,
+            "wall_p50": 6.0,
+            "stages_wall_ms": {"fuse": 1.0},
+            "known_item_hit@10": 1.0,
+        }
+        return {
+            "recall_rerank_off": recall,
+            "recall_rerank_on": recall,
+            "callers": [{"per_second": 100.0}, {"per_second": 180.0}],
+            "retain_batch": {"cpu_ms": 4.0},
+            "retain_single": {"cpu_p50": 10.0},
+            "rss_mb": 150.0,
+            "disk_bytes_a_fact": 3500.0,
+            "cold": {"open_to_answer_ms": 300.0},
+        }
+
+    return {**about(), "kind": "scale", "sizes": {"1000": one(5.0), "10000": one(7.0)}}
