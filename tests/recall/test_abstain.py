@@ -1,0 +1,92 @@
+"""An honest "nothing known": what the bank does not hold is not answered, what it holds is."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import Band, Recollect
+
+ANCHOR = "2026-11-15T12:00:00Z"
+
+FOREIGN = [
+    "What is the boiling point of tungsten?",
+    "Who won the football world cup in 1998?",
+    "How do I renew my passport?",
+    "Which database does the billing service use?",
+    "What is the wifi password of the office?",
+    "What is the capital of Mongolia?",
+    "When does the next train to Vienna leave?",
+    "What was decided about the pricing model?",
+    "Which medication was prescribed for the dog?",
+    "How many shares did the company issue?",
+]
+
+# About people the bank knows, but of things it was never told.
+UNTOLD = [
+    "What is Alice's shoe size?",
+    "What is the name of Bob's sister?",
+    "Which car does Carla drive?",
+    "Who is Dan's dentist?",
+    "What did Erin study at university?",
+    "How much rent does Frank pay?",
+    "When was Gina born?",
+    "What is Alice's phone number?",
+    "Which football team does Bob support?",
+    "What is Dan's favourite colour?",
+]
+
+TOLD = {
+    "Where does Alice work?": "job",
+    "What is Alice's job?": "job",
+    "What pet does Bob have?": "cat",
+    "What is the name of Bob's cat?": "cat",
+    "Which ticket tracked the outage?": "ticket",
+    "What does Carla bake on Sundays?": "bread",
+    "Where did Dan fly to?": "trip",
+    "Which instrument is Erin learning?": "guitar",
+    "Where does Frank live?": "flat",
+    "What is Gina allergic to?": "allergy",
+}
+
+
+@pytest.mark.parametrize("query", FOREIGN)
+def test_what_the_bank_never_heard_of_is_not_known(
+    memory: Recollect, story: str, query: str
+) -> None:
+    result = memory.recall(story, query, query_timestamp=ANCHOR)
+    assert result.nothing_known, [(h.text, h.score) for h in result.results[:2]]
+    assert result.as_context() == "Nothing is known about this."
+
+
+@pytest.mark.parametrize("query", FOREIGN)
+def test_nor_in_a_bank_of_six_hundred(memory: Recollect, diary: str, query: str) -> None:
+    result = memory.recall(diary, query, query_timestamp=ANCHOR)
+    assert result.nothing_known, [(h.text, h.score) for h in result.results[:2]]
+
+
+@pytest.mark.parametrize("query", TOLD)
+def test_what_the_bank_was_told_is_known(memory: Recollect, story: str, query: str) -> None:
+    result = memory.recall(story, query, query_timestamp=ANCHOR)
+    assert not result.nothing_known
+    assert result.results[0].id == TOLD[query]
+    assert result.results[0].band is not Band.NOISE
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="precision 1.00, recall 0.70: a fact about the right person passes for an answer",
+)
+def test_abstaining_is_right_nine_times_of_ten_also_about_known_people(
+    memory: Recollect, story: str
+) -> None:
+    unknown, known = [*FOREIGN, *UNTOLD], list(TOLD)
+    said = {
+        q: memory.recall(story, q, query_timestamp=ANCHOR).nothing_known for q in [*unknown, *known]
+    }
+    right = sum(said[q] for q in unknown)
+    precision = right / max(sum(said.values()), 1)
+    recall = right / len(unknown)
+    print(
+        f"abstention: precision {precision:.2f}, recall {recall:.2f}, wrong: {[q for q in unknown if not said[q]]}"
+    )
+    assert precision >= 0.9 and recall >= 0.9

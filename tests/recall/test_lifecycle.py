@@ -1,0 +1,150 @@
+"""Lifecycle, evidence and order in whole recalls: what ages stands back, what is proven steps up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect import Recollect
+
+NOW = datetime.now(UTC)
+
+
+def factor(
+    memory: Recollect, bank: str, memory_id: str, days: float, name: str = "lifecycle"
+) -> float:
+    """As asked `days` from now."""
+    result = memory.recall(
+        bank, "rotate the signing keys", query_timestamp=NOW + timedelta(days=days), min_score=0.0
+    )
+    return next(h for h in result if h.id == memory_id).scores[f"{name}_factor"]
+
+
+@pytest.fixture(scope="module")
+def aging(memory: Recollect) -> str:
+    kinds = ["lesson", "decision", "project-fact", "meta-working", "workflow", "recipe"]
+    memory.retain(
+        "aging",
+        [{"id": k, "text": f"Rotate the signing keys, says the {k}.", "kind": k} for k in kinds]
+        + [
+            {"id": "none", "text": "Rotate the signing keys on Mondays."},
+            {
+                "id": "until",
+                "text": "Rotate the signing keys by hand.",
+                "valid_until": NOW + timedelta(days=10),
+            },
+        ],
+    )
+    return "aging"
+
+
+@pytest.mark.parametrize(
+    ("kind", "days"),
+    [
+        ("lesson", 180),
+        ("decision", 365),
+        ("project-fact", 90),
+        ("meta-working", 365),
+        ("workflow", 180),
+    ],
+)
+def test_a_kind_ages_in_steps(memory: Recollect, aging: str, kind: str, days: int) -> None:
+    shares = (0.0, 0.74, 0.76, 0.99, 1.01, 1.49, 1.51)
+    steps = [factor(memory, aging, kind, share * days) for share in shares]
+    assert steps == pytest.approx([1.0, 1.0, 0.85, 0.85, 0.5, 0.5, 0.2])
+
+
+@pytest.mark.parametrize("memory_id", ["recipe", "none"])
+def test_other_kinds_do_not_age(memory: Recollect, aging: str, memory_id: str) -> None:
+    assert factor(memory, aging, memory_id, 5000) == 1.0
+
+
+def test_past_valid_until_a_memory_is_expired(memory: Recollect, aging: str) -> None:
+    assert factor(memory, aging, "until", 9) == 1.0
+    assert factor(memory, aging, "until", 11) == pytest.approx(0.2)
+
+
+def test_a_review_makes_it_fresh_again(memory: Recollect) -> None:
+    long_ago = NOW - timedelta(days=3000)
+    memory.retain(
+        "reviewing",
+        {
+            "id": "l",
+            "text": "Rotate the signing keys twice.",
+            "kind": "lesson",
+            "last_reviewed_at": long_ago,
+        },
+    )
+    later = 200.0
+    assert factor(memory, "reviewing", "l", later) == pytest.approx(0.5)
+    memory.update("reviewing", "l", last_reviewed_at=NOW + timedelta(days=later - 1))
+    assert factor(memory, "reviewing", "l", later) == 1.0
+
+
+def test_expired_stands_behind_fresh(memory: Recollect) -> None:
+    memory.retain(
+        "expiry",
+        [
+            {
+                "id": "old",
+                "text": "Use the blue form for travel.",
+                "valid_until": NOW - timedelta(days=1),
+            },
+            {"id": "new", "text": "Use the green form for travel."},
+        ],
+    )
+    assert [h.id for h in memory.recall("expiry", "Which form for travel?", min_score=0.0)] == [
+        "new",
+        "old",
+    ]
+
+
+def test_evidence_lifts_an_observation(memory: Recollect) -> None:
+    memory.retain(
+        "proof",
+        [
+            {"id": "weak", "text": "Lena prefers morning meetings.", "type": "observation", "proof_count": 1, "timestamp": "2026-01-05"},
+            {"id": "strong", "text": "Jonas prefers morning meetings.", "type": "observation", "proof_count": 90, "timestamp": "2026-01-05"},
+        ],
+    )  # fmt: skip
+    hits = {h.id: h for h in memory.recall("proof", "Who prefers morning meetings?", min_score=0.0)}
+    assert hits["weak"].scores["proof_factor"] == 1.0
+    assert hits["strong"].scores["proof_factor"] == pytest.approx(1 + 0.1 * 0.45, abs=1e-3)
+
+
+def test_recency_prefers_the_newer_of_two_alike(memory: Recollect) -> None:
+    memory.retain(
+        "recent",
+        [
+            {"id": "older", "text": "Mila watered the ferns.", "timestamp": "2025-02-01"},
+            {"id": "newer", "text": "Mila watered the palms.", "timestamp": "2026-10-01"},
+        ],
+    )
+    hits = {
+        h.id: h
+        for h in memory.recall(
+            "recent", "What did Mila water?", query_timestamp="2026-11-01", min_score=0.0
+        )
+    }
+    assert hits["newer"].scores["recency_factor"] > hits["older"].scores["recency_factor"]
+    assert hits["older"].scores["recency_factor"] == pytest.approx(0.92, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"), [("When did Mila first swim?", "a"), ("When did Mila last swim?", "c")]
+)
+def test_first_and_last_ask_for_an_end_of_the_timeline(
+    memory: Recollect, query: str, first: str
+) -> None:
+    if "ends" not in {b.id for b in memory.banks()}:
+        days = {"a": "2024-05-01", "b": "2025-05-01", "c": "2026-05-01"}
+        memory.retain(
+            "ends",
+            [
+                {"id": k, "text": "Mila swam in the lake.", "occurred_start": d, "timestamp": d}
+                for k, d in days.items()
+            ],
+        )
+    result = memory.recall("ends", query, query_timestamp="2026-11-01", min_score=0.0)
+    assert result.results[0].id == first

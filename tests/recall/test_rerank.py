@@ -1,0 +1,169 @@
+"""Rerank: late interaction over the best, a cross-encoder over the best of those, else the spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from recollect import Recollect
+from recollect.config import Settings
+from recollect.recall.relevance import calibrations, sigmoid, spread
+from recollect.recall.rerank import reading
+from recollect.types import Memory
+
+from .columns import pool
+
+ANCHOR = "2026-07-10T12:00:00Z"
+QUERY = "Who swam in the lake?"
+
+
+# --- the spread, for want of a reranker --------------------------------------------------------
+
+
+@given(st.integers(2, 400))
+def test_without_a_reranker_scores_are_spread_from_1_to_a_tenth_by_rank(count: int) -> None:
+    relevance = spread(pool([0.5] * count, [1] * count)).relevance
+    assert relevance[0] == 1.0
+    assert relevance[-1] == pytest.approx(0.1)
+    steps = np.diff(relevance)
+    assert np.allclose(steps, -0.9 / (count - 1), atol=1e-6)
+
+
+def test_a_single_candidate_gets_all_of_it() -> None:
+    assert spread(pool([0.5], [1])).relevance.tolist() == [1.0]
+
+
+def test_rrf_by_name_is_the_seeds_pipeline(reopen: Callable[..., Recollect], diary: str) -> None:
+    reference = reopen(reranker="rrf", fusion="rrf")
+    result = reference.recall(
+        diary, QUERY, query_timestamp=ANCHOR, min_score=0.0, without=["boost"]
+    )
+    fused = [h.scores["fused"] for h in result]
+    assert fused == sorted(fused, reverse=True)
+    assert result.results[0].score == 1.0
+    for hit in result:
+        expected = sum(1 / (60 + arm.rank) for arm in hit.arms.values())
+        assert hit.scores["fused"] == pytest.approx(expected, rel=1e-5)
+
+
+# --- relevance ---------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-200, 200, width=32), min_size=1, max_size=20))
+def test_logits_pass_a_sigmoid_into_0_1(logits: list[float]) -> None:
+    out = sigmoid(np.array(logits, np.float32))
+    assert np.all((out >= 0) & (out <= 1))
+    assert np.all(np.diff(sigmoid(np.sort(np.array(logits, np.float32)))) >= 0)
+
+
+def test_every_calibration_is_whole(memory: Recollect) -> None:
+    known = calibrations(memory.embedder.name)
+    assert set(known) >= {"first", "late", "cross"}
+    for calibration in known.values():
+        assert 0 < calibration.maybe < calibration.strong < 1
+        assert calibration.weights["semantic"] > 0
+
+
+def test_a_model_nobody_calibrated_gets_the_general_weights() -> None:
+    assert set(calibrations("a-model-of-tomorrow")) >= {"first", "late", "cross"}
+
+
+# --- what the models read ----------------------------------------------------------------------
+
+
+def test_a_reranker_reads_date_context_and_text() -> None:
+    memory = Memory(
+        id="m",
+        bank="b",
+        text="Alice joined Google.",
+        context="lunch",
+        occurred_start=datetime(2022, 6, 5, tzinfo=UTC),
+    )
+    assert reading(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
+
+
+def test_without_a_date_of_its_own_it_reads_when_it_was_said() -> None:
+    said = Memory(id="m", bank="b", text="Tea.", mentioned_at=datetime(2022, 6, 5, tzinfo=UTC))
+    assert reading(said).startswith("[Date: June 05, 2022")
+    assert reading(Memory(id="m", bank="b", text="Tea.")) == "Tea."
+
+
+# --- how many are read -------------------------------------------------------------------------
+
+
+def test_the_best_300_are_reranked_whatever_the_budget() -> None:
+    assert Settings().rerank_candidates == 300
+
+
+def test_only_the_best_candidates_are_reranked_and_the_rest_keeps_its_score(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    few, options = reopen(rerank_candidates=12), {"query_timestamp": ANCHOR, "min_score": 0.0}
+    hits = few.recall(diary, QUERY, **options).results
+    before = {h.id: h for h in few.recall(diary, QUERY, without=["rerank"], **options)}
+    rest = [h for h in hits if "late" not in h.scores]
+    assert len(hits) - len(rest) == 12 < len(hits)
+    for hit in rest:
+        assert hit.scores["relevance"] == pytest.approx(before[hit.id].scores["relevance"])
+
+
+class Reader:
+    """A cross-encoder that keeps what it was given and loves one word."""
+
+    name = "reader"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.read: list[str] = []
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        self.read = list(passages)
+        return np.array([8.0 if self.word in p else -8.0 for p in passages], np.float32)
+
+
+def crossed(reopen: Callable[..., Recollect], word: str) -> tuple[Recollect, Reader]:
+    reader, other = Reader(word), reopen()
+    other.__dict__["_recalling"] = replace(other._recalling, reranker=reader)  # pyright: ignore[reportPrivateUsage]
+    return other, reader
+
+
+def test_a_cross_encoder_reads_the_best_few_and_moves_them(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other, reader = crossed(reopen, "Wanda")
+    hits = other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0).results
+    assert 0 < len(reader.read) <= 48
+    assert all(p.startswith("[Date: ") for p in reader.read)
+    if any("Wanda" in p for p in reader.read):
+        assert "Wanda" in hits[0].text
+    assert not other.recall(diary, QUERY, query_timestamp=ANCHOR).degraded
+
+
+def test_what_the_cross_encoder_said_is_kept_and_shown(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other, reader = crossed(reopen, "swam")
+    hits = other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0).results
+    seen = [h for h in hits if "cross" in h.scores]
+    assert len(seen) == len(reader.read)
+    assert {h.scores["cross"] for h in seen} <= {8.0, -8.0}
+
+
+def test_a_low_budget_spares_the_cross_encoder(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other, reader = crossed(reopen, "swam")
+    other.recall(diary, QUERY, query_timestamp=ANCHOR, budget="low")
+    assert reader.read == []
+
+
+def test_reranking_can_be_left_out(memory: Recollect, diary: str) -> None:
+    hits = memory.recall(diary, QUERY, query_timestamp=ANCHOR, without=["rerank"]).results
+    assert hits and not any("late" in h.scores or "cross" in h.scores for h in hits)
