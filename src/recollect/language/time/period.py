@@ -20,7 +20,6 @@ from recollect.language.time.calendar import (
     days_in,
     floor,
     midnight,
-    nth_weekday,
     unit,
     units,
 )
@@ -197,12 +196,6 @@ def daily(kind: str, grain: Grain, spans: list[tuple[timedelta, timedelta]]) -> 
         return found
 
     return Period(kind, grain, series=series)
-
-
-def nth_of_month(nth: int, day: int, month: int) -> Period:
-    return every_year(
-        "date", Grain.DAY, lambda number: unit(nth_weekday(number, month, day, nth), Grain.DAY)
-    )
 
 
 def _within(period: Period, lo: datetime, hi: datetime) -> list[Span]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from recollect.language.time.calendar import add, iso_week, unit
+from recollect.language.time.calendar import iso_week, unit
 from recollect.language.time.period import (
     NoSuchTime,
     Period,
@@ -329,7 +329,3 @@ def shapes_at(
 
 def quarter_of(number: int) -> Period:
     return months(3 * number - 2, 3, "quarter", Grain.QUARTER)
-
-
-def end_of_year(moment: datetime) -> datetime:
-    return add(moment, Grain.YEAR, 1)

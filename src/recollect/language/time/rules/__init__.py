@@ -3,6 +3,7 @@
 from recollect.language.time.rules import (
     clock,
     dates,
+    distances,
     numbers,
     ranges,
     relative,
@@ -10,4 +11,4 @@ from recollect.language.time.rules import (
     suffixes,
 )
 
-__all__ = ["clock", "dates", "numbers", "ranges", "relative", "repeats", "suffixes"]
+__all__ = ["clock", "dates", "distances", "numbers", "ranges", "relative", "repeats", "suffixes"]

@@ -15,11 +15,9 @@ from recollect.language.time.period import (
     before,
     fixed,
     narrow,
-    settle,
     shift,
     unit_at,
     weekday,
-    weekend,
 )
 from recollect.language.time.rules.numbers import Duration, duration
 from recollect.language.time.shapes import Num
@@ -184,7 +182,7 @@ def series_before_last(context: Context, series: Period) -> Period | None:
     return before(series, before(series, context.today).bounds()[0])
 
 
-def _at(context: Context, said: Duration, sign: int) -> Period:
+def at_distance(context: Context, said: Duration, sign: int) -> Period:
     """That long from now: a moment for hours and minutes, else a day."""
     grain = said.grain
     if ORDER[grain] < ORDER[Grain.DAY]:
@@ -199,7 +197,7 @@ def _at(context: Context, said: Duration, sign: int) -> Period:
 
 @rule("T", "DUR ago")
 def ago(context: Context, said: Duration) -> Period:
-    return _at(context, said, -1)
+    return at_distance(context, said, -1)
 
 
 @rule("T", "DUR ago DAY")
@@ -227,19 +225,19 @@ def to_date(context: Context, name: str) -> Period:
 
 @rule("T", "DUR hence")
 def from_now(context: Context, said: Duration) -> Period:
-    return _at(context, said, 1)
+    return at_distance(context, said, 1)
 
 
 @rule("T", "in DUR")
 def in_time(context: Context, said: Duration) -> Period:
     """In three days; after a past verb that is how long something took."""
-    return replace(_at(context, said, 1), weak="ahead")
+    return replace(at_distance(context, said, 1), weak="ahead")
 
 
 @rule("T", "preago DUR")
 def ago_before(context: Context, said: Duration) -> Period:
     """vor zwei Wochen, il y a deux semaines."""
-    return _at(context, said, -1)
+    return at_distance(context, said, -1)
 
 
 @rule("T", "within DUR")
@@ -274,57 +272,13 @@ def weekdays_hence(context: Context, count: Num | int, days: str) -> Period | No
     return replace(shift(first, Grain.WEEK, times - 1), kind="date")
 
 
-def _based(context: Context, base: Period) -> Period:
-    if base.kind in ("open", "interval", "part", "now", "clock", "clockdate") or base.weak in (
-        "year",
-        "never",
-    ):
-        raise NoSuchTime("nothing to count from")
-    return settle(base, context)
-
-
-@rule("T", "DUR before_ the? T")
-def long_before(context: Context, said: Duration, base: Period) -> Period:
-    """Two weeks before Easter."""
-    return _moved(context, said, base, -1)
-
-
-@rule("T", "DUR after_ the? T")
-def long_after(context: Context, said: Duration, base: Period) -> Period:
-    return _moved(context, said, base, 1)
-
-
-@rule("T", "morethan DUR before_ the? T")
-def longer_before(context: Context, said: Duration, base: Period) -> Period:
-    return replace(
-        _moved(context, said, base, -1),
-        kind="open",
-        start=None,
-        end=_moved(context, said, base, -1).start,
-    )
-
-
-@rule("T", "morethan DUR after_ the? T")
-def longer_after(context: Context, said: Duration, base: Period) -> Period:
-    return replace(_moved(context, said, base, 1), kind="open", end=None)
-
-
-@rule("T", "lessthan DUR after_ the? T")
-def shortly_after(context: Context, said: Duration, base: Period) -> Period:
-    start = _based(context, base).bounds()[0]
-    return fixed("interval", Grain.DAY, (start, said.shift(start, 1)))
-
-
-@rule("T", "lessthan DUR before_ the? T")
-def shortly_before(context: Context, said: Duration, base: Period) -> Period:
-    end = _based(context, base).bounds()[0]
-    return fixed("interval", Grain.DAY, (said.shift(end, -1), end))
-
-
 @rule("T", "morethan DUR ago")
 def longer_ago(context: Context, said: Duration) -> Period:
     return replace(
-        _at(context, said, -1), kind="open", start=None, end=_at(context, said, -1).start
+        at_distance(context, said, -1),
+        kind="open",
+        start=None,
+        end=at_distance(context, said, -1).start,
     )
 
 
@@ -333,61 +287,9 @@ def shortly_ago(context: Context, said: Duration) -> Period | None:
     return rolling(context, -1, said)
 
 
-@rule("T", "T SIGN DUR")
-def signed_shift(context: Context, base: Period, sign: int, said: Duration) -> Period | None:
-    if base.kind == "now":
-        return _at(context, said, sign)
-    return _moved(context, said, base, sign) if base.grain is Grain.DAY else None
-
-
 @rule("T", "SIGN DUR")
 def signed_from_now(context: Context, sign: int, said: Duration) -> Period:
-    return replace(_at(context, said, sign), weak="never")
-
-
-def _moved(context: Context, said: Duration, base: Period, sign: int) -> Period:
-    start, end = _based(context, base).bounds()
-    moved = said.shift(start, sign)
-    fine = base.grain if ORDER[base.grain] < ORDER[Grain.DAY] else Grain.DAY
-    return Period("point", fine, moved, moved + min(end - start, _DAY), zone=base.zone)
-
-
-@rule("T", "UNIT before_ the? T")
-def unit_before(context: Context, name: str, base: Period) -> Period | None:
-    """The week before Christmas: the seven days up to it."""
-    start = _based(context, base).bounds()[0]
-    if name == "weekend":
-        return before(weekend(), start)
-    said = duration(name, 1)
-    if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
-        return None
-    return fixed("unit", said.grain, (said.shift(start, -1), start))
-
-
-@rule("T", "UNIT after_ the? T")
-def unit_after(context: Context, name: str, base: Period) -> Period | None:
-    end = _based(context, base).bounds()[1]
-    if name == "weekend":
-        return after(weekend(), end)
-    said = duration(name, 1)
-    if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
-        return None
-    return fixed("unit", said.grain, (end, said.shift(end, 1)))
-
-
-@rule("T", "T before_ the? T")
-def series_before(context: Context, series: Period, base: Period) -> Period | None:
-    """The Friday before Christmas."""
-    if series.kind != "weekday":
-        return None
-    return before(series, _based(context, base).bounds()[0])
-
-
-@rule("T", "T after_ the? T")
-def series_after(context: Context, series: Period, base: Period) -> Period | None:
-    if series.kind != "weekday" or base.kind == "clock":
-        return None
-    return after(series, _based(context, base).bounds()[1])
+    return replace(at_distance(context, said, sign), weak="never")
 
 
 @rule("T", "rest the? UNIT", "rest REL UNIT")

@@ -1,0 +1,123 @@
+"""Distances from another time: two weeks before Easter, the week before Christmas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from recollect.language.time.calendar import ORDER
+from recollect.language.time.grammar import rule
+from recollect.language.time.period import (
+    Context,
+    NoSuchTime,
+    Period,
+    after,
+    before,
+    fixed,
+    settle,
+    weekend,
+)
+from recollect.language.time.rules.numbers import Duration, duration
+from recollect.language.time.rules.relative import at_distance
+from recollect.language.time.types import Grain
+
+_DAY = timedelta(days=1)
+
+
+def _based(context: Context, base: Period) -> Period:
+    if base.kind in ("open", "interval", "part", "now", "clock", "clockdate") or base.weak in (
+        "year",
+        "never",
+    ):
+        raise NoSuchTime("nothing to count from")
+    return settle(base, context)
+
+
+@rule("T", "DUR before_ the? T")
+def long_before(context: Context, said: Duration, base: Period) -> Period:
+    """Two weeks before Easter."""
+    return _moved(context, said, base, -1)
+
+
+@rule("T", "DUR after_ the? T")
+def long_after(context: Context, said: Duration, base: Period) -> Period:
+    return _moved(context, said, base, 1)
+
+
+@rule("T", "morethan DUR before_ the? T")
+def longer_before(context: Context, said: Duration, base: Period) -> Period:
+    return replace(
+        _moved(context, said, base, -1),
+        kind="open",
+        start=None,
+        end=_moved(context, said, base, -1).start,
+    )
+
+
+@rule("T", "morethan DUR after_ the? T")
+def longer_after(context: Context, said: Duration, base: Period) -> Period:
+    return replace(_moved(context, said, base, 1), kind="open", end=None)
+
+
+@rule("T", "lessthan DUR after_ the? T")
+def shortly_after(context: Context, said: Duration, base: Period) -> Period:
+    start = _based(context, base).bounds()[0]
+    return fixed("interval", Grain.DAY, (start, said.shift(start, 1)))
+
+
+@rule("T", "lessthan DUR before_ the? T")
+def shortly_before(context: Context, said: Duration, base: Period) -> Period:
+    end = _based(context, base).bounds()[0]
+    return fixed("interval", Grain.DAY, (said.shift(end, -1), end))
+
+
+@rule("T", "T SIGN DUR")
+def signed_shift(context: Context, base: Period, sign: int, said: Duration) -> Period | None:
+    if base.kind == "now":
+        return at_distance(context, said, sign)
+    return _moved(context, said, base, sign) if base.grain is Grain.DAY else None
+
+
+def _moved(context: Context, said: Duration, base: Period, sign: int) -> Period:
+    start, end = _based(context, base).bounds()
+    moved = said.shift(start, sign)
+    fine = base.grain if ORDER[base.grain] < ORDER[Grain.DAY] else Grain.DAY
+    return Period("point", fine, moved, moved + min(end - start, _DAY), zone=base.zone)
+
+
+@rule("T", "UNIT before_ the? T")
+def unit_before(context: Context, name: str, base: Period) -> Period | None:
+    """The week before Christmas: the seven days up to it."""
+    start = _based(context, base).bounds()[0]
+    if name == "weekend":
+        return before(weekend(), start)
+    said = duration(name, 1)
+    if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
+        return None
+    return fixed("unit", said.grain, (said.shift(start, -1), start))
+
+
+@rule("T", "UNIT after_ the? T")
+def unit_after(context: Context, name: str, base: Period) -> Period | None:
+    end = _based(context, base).bounds()[1]
+    if name == "weekend":
+        return after(weekend(), end)
+    said = duration(name, 1)
+    if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
+        return None
+    return fixed("unit", said.grain, (end, said.shift(end, 1)))
+
+
+@rule("T", "T before_ the? T")
+def series_before(context: Context, series: Period, base: Period) -> Period | None:
+    """The Friday before Christmas."""
+    if series.kind != "weekday":
+        return None
+    return before(series, _based(context, base).bounds()[0])
+
+
+@rule("T", "T after_ the? T")
+def series_after(context: Context, series: Period, base: Period) -> Period | None:
+    if series.kind != "weekday" or base.kind == "clock":
+        return None
+    return after(series, _based(context, base).bounds()[1])
