@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, NotFound
@@ -40,6 +43,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("tags a text", {"tags": "work"}),
     ("tags a number", {"tags": 3}),
     ("tags of numbers", {"tags": [1, 2]}),
+    ("tags with half a character", {"tags": ["\ud83d"]}),
     ("unknown tag mode", {"tags": ["a"], "tags_match": "most"}),
     ("unknown tag mode without tags", {"tags_match": "most"}),
     ("tag_groups a number", {"tag_groups": 3}),
@@ -167,3 +171,47 @@ def test_a_window_may_be_one_instant_wide_but_not_empty() -> None:
     assert request(temporal_window=(NOW, NOW + timedelta(microseconds=1))).window
     with pytest.raises(InvalidInput):
         request(temporal_window=(NOW, NOW))
+
+
+def test_a_window_may_reach_to_the_end_of_the_calendar() -> None:
+    window = request(temporal_window=("0001-01-01", "9999-12-31")).window
+    assert window is not None and window.end is not None and window.end.year == 9999
+
+
+odd = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80),
+    st.sampled_from(
+        ["?", "...", "\x00", "a\x00b", "\N{ZERO WIDTH JOINER}", "in 0001", "in 9999", "100000 years ago",
+         "between 2030 and 2020", "before before before", "'; DROP TABLE memories;--", "[[a]]", "{}" * 40,
+         "\N{RIGHT-TO-LEFT OVERRIDE}Alice", "NaN", "1e309", "\N{LATIN SMALL LIGATURE FI}", "why", "first last"]
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    query=odd,
+    anchor=st.none() | st.datetimes(),
+    as_of=st.none() | st.datetimes() | st.dates(),
+    window=st.none() | st.tuples(st.none() | st.dates(), st.dates()),
+    budget=st.sampled_from(["low", "high"]),
+)
+def test_any_text_and_any_date_is_answered_or_refused_never_a_crash(
+    memory: Recollect, story: str, query: str, anchor: Any, as_of: Any, window: Any, budget: str
+) -> None:
+    try:
+        result = memory.recall(
+            story,
+            query,
+            query_timestamp=anchor,
+            as_of=as_of,
+            temporal_window=window,
+            budget=budget,
+            expand_hops=1,
+        )
+    except InvalidInput as refused:
+        assert refused.hint
+        return
+    assert not result.degraded
+    json.dumps(result.as_dict(), allow_nan=False)
+    assert ([h.explanation for h in result] and result.as_context()) or not result.results

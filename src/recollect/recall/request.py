@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
@@ -17,6 +17,8 @@ from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, 
 MAX_QUERY_TOKENS = 500
 PARTS = frozenset({"semantic", "keyword", "graph", "temporal", "rerank", "boost"})
 When = str | date | datetime
+_END = datetime.max.replace(tzinfo=UTC)
+_LAST_DAY = _END.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +87,7 @@ def _query(query: str) -> str:
         raise InvalidInput(
             "the query is empty", hint='ask something, for example "Where does Alice work?"'
         )
-    try:
-        query.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            "the query holds half a character", hint="decode it as UTF-8 first"
-        ) from error
+    _whole("the query", query)
     tokens = count_tokens(query)
     if tokens > MAX_QUERY_TOKENS:
         raise InvalidInput(
@@ -98,6 +95,15 @@ def _query(query: str) -> str:
             hint="ask with the question itself; retain long texts, do not recall with them",
         )
     return query
+
+
+def _whole(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} holds half a character", hint="decode it as UTF-8 first"
+        ) from error
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,6 +181,8 @@ def _leaf(tags: Any, match: TagsMatch) -> TagLeaf:
     names = _list("tags", tags)
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"tags {names!r} holds something other than text", hint="give strings")
+    for name in names:
+        _whole(f"tag {name!r}", name)
     return TagLeaf(tuple(dict.fromkeys(names)), match)
 
 
@@ -225,7 +233,8 @@ def _window(given: Any) -> Window | None:
     first = parse_when(start, "temporal_window start")
     last = parse_when(end, "temporal_window end")
     if last is not None and is_day(end):
-        last += timedelta(days=1)
+        # The calendar has a last day, too.
+        last = last + timedelta(days=1) if last < _LAST_DAY else _END
     if first is None and last is None:
         raise InvalidInput("temporal_window has neither start nor end", hint="leave it out")
     if first is not None and last is not None and last <= first:
