@@ -32,12 +32,16 @@ import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
+from recollect.recall import pipeline  # noqa: E402
 from recollect.recall.pipeline import rank  # noqa: E402
+from recollect.recall.pool import Pool  # noqa: E402
 from recollect.telemetry import Run  # noqa: E402
 
 CACHE = ROOT / "training" / ".cache"
 TARGET = ROOT / "src" / "recollect" / "recall" / "calibration.json"
 DEPTH = 300
+CROSSED = 40  # candidates shown to the cross-encoder; recall itself shows it fewer
+MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
 # (set, banks, units kept, queries kept): enough for a dozen numbers, small enough to run here.
 PLAN = (
     ("realmem", 4, None, 60),
@@ -87,7 +91,7 @@ def collect(split: Split) -> None:
 
 
 def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int]]:
-    with recollect.open(":memory:") as memory:
+    with recollect.open(":memory:", **MODEL) as memory:
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
@@ -106,6 +110,10 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
                 [pool.signals.get(s, np.full(len(pool), np.nan))[:DEPTH] for s in SIGNALS], axis=1
             )
             yield x.astype(np.float32), np.array([u in gold for u in unit]), len(gold)
+
+
+def _all_crossed(pool: Pool, _: object) -> NDArray[np.int64]:
+    return np.lexsort((pool.keys, -pool.relevance))[:CROSSED]
 
 
 def load(split: Split) -> Lists:
@@ -137,6 +145,15 @@ def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], floa
 
     weights = minimize(loss, np.zeros(len(columns)), jac=True, method="L-BFGS-B").x / spread
     return (weights, *_calibrate(x @ weights, lists, query_weight[of]))
+
+
+def only_crossed(lists: Lists) -> Lists:
+    """The part of each list that the cross-encoder saw."""
+    seen = ~np.isnan(lists.x[:, SIGNALS.index("cross")])
+    counts = np.add.reduceat(seen.astype(int), lists.starts)
+    some = counts > 0
+    starts = np.concatenate([[0], np.cumsum(counts[some])[:-1]])
+    return Lists(lists.x[seen], lists.y[seen], starts, lists.sets[some], lists.gold[some])
 
 
 def _calibrate(
@@ -180,8 +197,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["collect", "fit"])
     parser.add_argument("--model", default=None, help="embedder the weights belong to")
+    parser.add_argument("--embedder", default=None)
+    parser.add_argument("--reranker", default=None)
     given = parser.parse_args()
+    MODEL.update({k: v for k in ("embedder", "reranker") if (v := getattr(given, k))})
     if given.step == "collect":
+        pipeline.cross_candidates = _all_crossed
         for split in (Split.TRAINING, Split.DEVELOPMENT):
             collect(split)
         return
@@ -191,8 +212,11 @@ def main() -> None:
     for name, signals in MODELS.items():
         columns = [SIGNALS.index(s) for s in signals]
         if np.isnan(check.x[:, columns]).all(axis=0).any():
-            continue
-        weights, scale, bias = fit(train, signals)
+            continue  # no such model was running
+        seen, shown = (
+            (only_crossed(train), only_crossed(check)) if name == "cross" else (train, check)
+        )
+        weights, scale, bias = fit(seen, signals)
         out[name] = {
             "bias": round(bias, 4),
             "weights": {
@@ -202,7 +226,7 @@ def main() -> None:
             "maybe": 0.1,
         }
         print(name, out[name])
-        report(name, check, np.nan_to_num(check.x[:, columns]) @ weights)
+        report(name, shown, np.nan_to_num(shown.x[:, columns]) @ weights)
     for s in SIGNALS[:3]:
         report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
     if given.model:
