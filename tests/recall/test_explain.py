@@ -296,6 +296,19 @@ def test_beyond_what_is_considered_says_so(reopen: Callable[..., Recollect], dia
     assert all("10 considered" in stage(w, "pack").says for w in beyond)
 
 
+def test_why_of_a_neighbour_says_that_it_was_brought_along(memory: Recollect, hopping: str) -> None:
+    options = {"expand_hops": 1, "without": ["graph"], "min_score": 0.0}
+    result = memory.recall(hopping, "cellar flood", **options)
+    for place, hit in enumerate(result, 1):
+        why = memory.why(hopping, "cellar flood", hit.id, **options)
+        assert (why.returned, why.rank, why.left_at) == (True, place, None)
+        assert why.explanation is not None
+        assert why.explanation.value == pytest.approx(hit.score, abs=1e-4)
+    other = memory.why(hopping, "cellar flood", "menu", **options)
+    assert (other.returned, other.left_at) == (False, "retrieve")
+    assert stage(other, "hops").needed
+
+
 def test_an_unknown_memory_is_not_found(memory: Recollect, story: str) -> None:
     with pytest.raises(NotFound) as missing:
         memory.why(story, "Alice", "nobody")

@@ -61,11 +61,7 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
     ranked = rank(with_, view, request, run)
     with run.stage("pack") as span:
         rows = considered(ranked, request, with_.settings)
-        taken = pack(ranked.pool, rows, request.max_tokens)
-        hits = _hits(view, ranked, taken)
-        if request.expand_hops:
-            floor = lowest(request, with_.settings)
-            hits += [h for h in _neighbours(view, ranked, request, hits) if h.score >= floor]
+        hits = packed(view, ranked, request, with_.settings)
         span.note(packed=len(hits), considered=len(rows))
     return _result(view, request, ranked, hits, run)
 
@@ -227,6 +223,16 @@ def considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> ND
     floor = lowest(request, settings)
     rows = ranked.rows[: 2 * ranked.depth]
     return rows[ranked.pool.final[rows] >= floor] if floor > 0 else rows
+
+
+def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> list[Hit]:
+    """The answer: what fits, and then its neighbours where they were asked for."""
+    rows = considered(ranked, request, settings)
+    hits = _hits(view, ranked, pack(ranked.pool, rows, request.max_tokens))
+    if request.expand_hops:
+        floor = lowest(request, settings)
+        hits += [h for h in _neighbours(view, ranked, request, hits) if h.score >= floor]
+    return hits
 
 
 def band_of(score: float, calibration: Calibration | None) -> Band:

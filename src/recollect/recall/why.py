@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from recollect.errors import NotFound
 from recollect.recall.explain import StageVerdict, Why, explain
 from recollect.recall.pack import needed, pack
-from recollect.recall.pipeline import Ranked, Recalling, considered, lowest, rank
+from recollect.recall.pipeline import Ranked, Recalling, considered, lowest, packed, rank
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
 from recollect.telemetry import Run
@@ -26,21 +28,64 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
     if not stages[0].passed:
         return Why(memory_id, request.query, False, None, "filter", tuple(stages), None)
     ranked = rank(with_, view, request, run)
-    stages += [
-        _arm(view, with_, ranked, arm, key, request)
-        for arm in Arm
-        if arm.value not in request.without
+    found = _direct(
+        with_,
+        view,
+        request,
+        ranked,
+        Why(memory_id, request.query, False, None, None, tuple(stages), None),
+        key,
+    )
+    if found.returned or not request.expand_hops:
+        return found
+    return _brought_along(with_, view, request, ranked, found)
+
+
+def _direct(
+    with_: Recalling, view: View, request: RecallRequest, ranked: Ranked, so_far: Why, key: int
+) -> Why:
+    """Through the arms, fusion, reranking and boosts into the answer, as far as it got."""
+    stages = [
+        *so_far.stages,
+        *(
+            _arm(view, with_, ranked, arm, key, request)
+            for arm in Arm
+            if arm.value not in request.without
+        ),
     ]
     row = ranked.pool.at(key)
     if row is None:
-        stages.append(_not_found(ranked))
-        return Why(memory_id, request.query, False, None, "retrieve", tuple(stages), None)
+        return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
     stages += [_fused(ranked, row), _reranked(ranked, row, with_), _boosted(ranked, row)]
-    packed = _packed(ranked, row, request, with_)
-    stages.append(packed[0])
-    tree = explain(ranked.pool, row)
-    left = None if packed[0].passed else "pack"
-    return Why(memory_id, request.query, packed[0].passed, packed[1], left, tuple(stages), tree)
+    verdict, place = _packed(ranked, row, request, with_)
+    return replace(
+        so_far,
+        returned=verdict.passed,
+        rank=place,
+        left_at=None if verdict.passed else "pack",
+        stages=(*stages, verdict),
+        explanation=explain(ranked.pool, row),
+    )
+
+
+def _brought_along(
+    with_: Recalling, view: View, request: RecallRequest, ranked: Ranked, found: Why
+) -> Why:
+    """Not a hit, but perhaps a hit's neighbour."""
+    for place, hit in enumerate(packed(view, ranked, request, with_.settings), 1):
+        if hit.id == found.memory_id:
+            says = f"a neighbour of a hit, returned as number {place}"
+            verdict = StageVerdict("hops", True, says, numbers={"rank": place})
+            return replace(
+                found,
+                returned=True,
+                rank=place,
+                left_at=None,
+                stages=(*found.stages, verdict),
+                explanation=hit.explanation,
+            )
+    verdict = StageVerdict("hops", False, "no neighbour of the best hits", "a link to one of them")
+    return replace(found, stages=(*found.stages, verdict))
 
 
 def _filter(view: View, request: RecallRequest, key: int, memory: Memory) -> StageVerdict:
