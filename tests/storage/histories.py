@@ -9,7 +9,24 @@ from hypothesis import strategies as st
 import recollect
 
 BANK = "b"
-WORDS = "Alice Bob Rome Oslo tea milk red bicycle runs sleeps works at Google Meta good bad".split()
+WORDS = [
+    "Alice",
+    "Bob",
+    "Rome",
+    "Oslo",
+    "tea",
+    "milk",
+    "red",
+    "bicycle",
+    "runs",
+    "sleeps",
+    "works",
+    "at",
+    "Google",
+    "Meta",
+    "good",
+    "bad",
+]
 TEXT = st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(" ".join)
 FACT = st.fixed_dictionaries(
     {"text": TEXT},

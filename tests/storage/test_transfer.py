@@ -26,14 +26,17 @@ def imported(memory: recollect.Recollect, lines: list[bytes], bank: str | None =
 @settings(max_examples=30, deadline=None)
 @given(LIFE)
 def test_export_then_import_is_lossless(steps) -> None:
-    with TemporaryDirectory() as folder:
-        with open_fake(Path(folder) / "one.db") as one, open_fake(Path(folder) / "two.db") as two:
-            live(one, steps)
-            lines = exported(one)
-            imported(two, lines)
-            assert exported(two) == lines
-            assert answers(two) == answers(one)
-            assert two.bank(BANK).memories == one.bank(BANK).memories
+    with (
+        TemporaryDirectory() as folder,
+        open_fake(Path(folder) / "one.db") as one,
+        open_fake(Path(folder) / "two.db") as two,
+    ):
+        live(one, steps)
+        lines = exported(one)
+        imported(two, lines)
+        assert exported(two) == lines
+        assert answers(two) == answers(one)
+        assert two.bank(BANK).memories == one.bank(BANK).memories
 
 
 def test_what_was_imported_goes_on_as_before(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.testing.contract import StoreContract
 from recollect.testing.fakes import FakeEmbedder, open_fake
 
-__all__ = ["FakeEmbedder", "open_fake"]
+__all__ = ["FakeEmbedder", "StoreContract", "open_fake"]

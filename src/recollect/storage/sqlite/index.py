@@ -210,8 +210,8 @@ class Snapshot:
         out = np.zeros(len(self.keys), np.int64)
         before = self.columns["before"]
         rows = np.flatnonzero((before > 0) & self.alive)
-        at = np.searchsorted(self.keys, before[rows])
-        held = at < len(self.keys)
+        held = self.known(before[rows])  # the turn before may have been forgotten
+        at = self.rows_of(before[rows])
         out[at[held]] = self.keys[rows[held]]
         return out
 
