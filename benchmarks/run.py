@@ -4,13 +4,14 @@
     python benchmarks/run.py --full           whole sets, up to 100k facts (--million: 1M too)
     python benchmarks/run.py --peers          side by side with the peer
 
-Other benchmark scripts beside this one that define `main(arguments)` are run as well.
+Benchmarks of single parts (time phrases, entities, …) are run too, each in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +23,8 @@ import render
 import scale
 
 HERE = Path(__file__).parent
-PARTS = ("time_phrases", "entities", "causal", "models", "tokens")
+PARTS = ("time_phrases", "entities", "causal", "models", "tokens", "cli_start")
+LONG_PARTS = ("retain", "crash")
 """Benchmarks of single parts, each a script of its own that prints and writes its figures."""
 
 
@@ -47,8 +49,9 @@ def steps(options: argparse.Namespace) -> list[tuple[str, Callable[[], None]]]:
         sizes = (*sizes, 1_000_000)
     kind = "full" if options.full else "short"
     chosen = ["--sizes", ",".join(map(str, sizes)), "--out", f"scale-{kind}"]
+    parts = (*PARTS, *LONG_PARTS) if options.full else PARTS
     return [
-        *((name, part(name)) for name in PARTS if (HERE / f"{name}.py").exists()),
+        *((name, part(name)) for name in parts if (HERE / f"{name}.py").exists()),
         ("quality", lambda: quality.main(["--full", "--ablate"] if options.full else ["--ablate"])),
         ("scale", lambda: scale.main(chosen)),
     ]
@@ -56,9 +59,10 @@ def steps(options: argparse.Namespace) -> list[tuple[str, Callable[[], None]]]:
 
 def part(name: str) -> Callable[[], None]:
     def run() -> None:
-        module = importlib.import_module(name)
-        main_of: Callable[[list[str]], object] = module.main
-        main_of([])
+        root = HERE.parent
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(root), str(HERE)))}
+        command = [sys.executable, "-m", f"benchmarks.{name}"]
+        subprocess.run(command, cwd=root, env=environment, check=True)
 
     return run
 
