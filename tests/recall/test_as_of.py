@@ -177,3 +177,25 @@ def test_expand_hops_follows_the_links_of_the_wording_known_then(memory: Recolle
         min_score=0.0,
     )
     assert [(h.id, h.hop) for h in result] == [("effect", 0), ("cause", 1)]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="an update moves the links to the new wording; the earlier one has none left",
+)
+def test_the_graph_of_then_still_leads_on_from_a_wording_changed_later(memory: Recollect) -> None:
+    memory.retain(
+        "graph-then",
+        [
+            {"id": "cause", "text": "A storm tore the roof off.", "timestamp": "2024-01-01"},
+            {
+                "id": "effect",
+                "text": "The library closed its reading room.",
+                "timestamp": "2024-01-02",
+                "causal_relations": [{"type": "caused_by", "target": 0, "weight": 0.9}],
+            },
+        ],
+    )
+    memory.update("graph-then", "effect", text="The library closed for a month.")
+    result = memory.recall("graph-then", "library reading room", as_of=YESTERDAY, min_score=0.0)
+    assert [h.id for h in result] == ["effect", "cause"]
