@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from recollect.language.tokens import count_tokens, truncate
 from recollect.recall.pool import Pool
-from recollect.storage.base import Keys
 from recollect.types import Chunk
 
 
@@ -70,8 +69,3 @@ def pack_chunks(
         out.append(chunk)
         room -= cost
     return tuple(out)
-
-
-def hops(pool: Pool, keys: Keys) -> NDArray[np.bool_]:
-    """Which of `keys` are not in the pool's answer already."""
-    return ~np.isin(keys, pool.keys)
