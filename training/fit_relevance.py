@@ -1,4 +1,4 @@
-"""Fit the weights of recall's relevance (`recall/calibration.json`) on training splits.
+"""Fit the weights of recall's relevance (`recall/calibration.json`).
 
     python -m training.fit_relevance collect     # run recall, keep every candidate's signals
     python -m training.fit_relevance fit         # choose weights, write calibration.json
@@ -6,7 +6,9 @@
 Two steps, because they answer two questions. The *weights* are fitted to order candidates: a
 softmax over each query's list, every data set counting the same. Then scale and bias are
 fitted to make the score a probability: a logistic regression on whether a candidate is
-relevant. Figures printed at the end are on the development splits, never on reported ones.
+relevant. Everything here happens on development queries (`recollect.eval.splits`): no model was trained on
+them and no figure is reported on them. Weights are shown as fitted on one half and measured on
+the other, then fitted on both.
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ TARGET = ROOT / "src" / "recollect" / "recall" / "calibration.json"
 DEPTH = 300
 CROSSED = 40  # candidates shown to the cross-encoder; recall itself shows it fewer
 MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
-# (set, banks, units kept, queries kept): enough for a dozen numbers, small enough to run here.
+# (set, units kept, queries kept): enough for a dozen numbers, small enough to run here. Only
+# queries that no model was trained on: scores of trained ones look better than they are.
 PLAN = (
-    ("realmem", 4, None, 60),
-    ("lifebench", 1, 1500, 100),
-    ("friendsqa", 1, 1500, 200),
-    ("timeqa", 1, 1500, 150),
-    ("scifact", 1, 1000, 120),
+    ("realmem", None, 130),
+    ("lifebench", 1200, 40),
+    ("friendsqa", 2000, 120),
+    ("timeqa", 2000, 120),
 )
 FIRST = ("semantic", "keyword", "before", "after", "keyword_before", "graph", "window", "length")
 LATE = (*FIRST, "late", "late_before")
@@ -67,13 +69,13 @@ class Lists:
     gold: NDArray[np.int64]  # how many are relevant, found or not
 
 
-def collect(split: Split) -> None:
+def collect() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     rows: list[NDArray[np.float32]] = []
     labels: list[NDArray[np.bool_]] = []
     heads: list[tuple[int, int, int]] = []
-    for number, (name, banks, units, queries) in enumerate(PLAN):
-        for bank in read(name, split).banks[:banks]:
+    for number, (name, units, queries) in enumerate(PLAN):
+        for bank in read(name, Split.DEVELOPMENT).banks:
             for x, y, gold in _bank(sample(bank, units, queries)):
                 rows.append(x)
                 labels.append(y)
@@ -81,7 +83,7 @@ def collect(split: Split) -> None:
         print(name, sum(1 for h in heads if h[0] == number), "queries", flush=True)
     counts = np.array([h[1] for h in heads])
     np.savez_compressed(
-        CACHE / f"relevance-{split.value}.npz",
+        CACHE / "relevance.npz",
         x=np.concatenate(rows),
         y=np.concatenate(labels),
         starts=np.concatenate([[0], np.cumsum(counts)[:-1]]),
@@ -116,10 +118,34 @@ def _all_crossed(pool: Pool, _: object) -> NDArray[np.int64]:
     return np.lexsort((pool.keys, -pool.relevance))[:CROSSED]
 
 
-def load(split: Split) -> Lists:
-    data = np.load(CACHE / f"relevance-{split.value}.npz")
+def load() -> tuple[Lists, Lists]:
+    """Two halves, every other query: one to fit, one to look at."""
+    data = np.load(CACHE / "relevance.npz")
+    whole = Lists(
+        data["x"].astype(np.float64),
+        data["y"].astype(bool),
+        data["starts"],
+        data["sets"],
+        data["gold"],
+    )
+    odd = np.arange(len(whole.starts)) % 2 == 1
+    return part(whole, ~odd), part(whole, odd)
+
+
+def part(lists: Lists, queries: NDArray[np.bool_]) -> Lists:
+    counts = np.diff([*lists.starts, len(lists.y)])
+    rows = np.repeat(queries, counts)
+    starts = np.concatenate([[0], np.cumsum(counts[queries])[:-1]])
+    return Lists(lists.x[rows], lists.y[rows], starts, lists.sets[queries], lists.gold[queries])
+
+
+def whole(one: Lists, other: Lists) -> Lists:
     return Lists(
-        data["x"].astype(np.float64), data["y"], data["starts"], data["sets"], data["gold"]
+        np.concatenate([one.x, other.x]),
+        np.concatenate([one.y, other.y]),
+        np.concatenate([one.starts, other.starts + len(one.y)]),
+        np.concatenate([one.sets, other.sets]),
+        np.concatenate([one.gold, other.gold]),
     )
 
 
@@ -203,10 +229,9 @@ def main() -> None:
     MODEL.update({k: v for k in ("embedder", "reranker") if (v := getattr(given, k))})
     if given.step == "collect":
         pipeline.cross_candidates = _all_crossed
-        for split in (Split.TRAINING, Split.DEVELOPMENT):
-            collect(split)
+        collect()
         return
-    train, check = load(Split.TRAINING), load(Split.DEVELOPMENT)
+    train, check = load()
     table: dict[str, Any] = json.loads(TARGET.read_text())
     out: dict[str, Any] = {}
     for name, signals in MODELS.items():
@@ -216,7 +241,9 @@ def main() -> None:
         seen, shown = (
             (only_crossed(train), only_crossed(check)) if name == "cross" else (train, check)
         )
-        weights, scale, bias = fit(seen, signals)
+        half, _, _ = fit(seen, signals)
+        report(f"{name}, other half", shown, np.nan_to_num(shown.x[:, columns]) @ half)
+        weights, scale, bias = fit(whole(seen, shown), signals)
         out[name] = {
             "bias": round(bias, 4),
             "weights": {
@@ -225,8 +252,7 @@ def main() -> None:
             "strong": 0.5,
             "maybe": 0.1,
         }
-        print(name, out[name])
-        report(name, shown, np.nan_to_num(shown.x[:, columns]) @ weights)
+        print("   ", out[name])
     for s in SIGNALS[:3]:
         report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
     if given.model:

@@ -35,10 +35,12 @@ def test_a_set_is_read_whole(path: str, units: int, queries: int) -> None:
 @pytest.mark.parametrize(
     "path", ["memory/realmem.json.gz", "memory/friendsqa_dev.json.gz", "ir/timeqa"]
 )
-def test_the_splits_share_no_bank_and_leave_none_out(path: str) -> None:
+def test_the_splits_share_no_query_and_leave_none_out(path: str) -> None:
     whole = load(_at(path))
-    parts = [{b.id for b in select(whole, split).banks} for split in Split]
-    assert sum(map(len, parts)) == len(set.union(*parts)) == len(whole.banks)
+    parts = [
+        {(b.id, q.id) for b in select(whole, split).banks for q in b.queries} for split in Split
+    ]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == len(list(whole.queries))
 
 
 def test_realmem_reports_on_its_last_three_personas() -> None:

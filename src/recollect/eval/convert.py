@@ -264,7 +264,7 @@ def _scifact(units: tuple[Unit, ...], folder: Path) -> Dataset:
         for record in json_lines(path):
             # the usual SciFact figure takes every cited abstract as relevant
             cited = {**record, "gold": record.get("cited") or record["gold"]}
-            asked[scifact(part, str(record["id"]))].append(_corpus_query(cited, "claim"))
+            asked[scifact(part)].append(_corpus_query(cited, "claim"))
     banks = tuple(Bank(split.value, units, tuple(queries)) for split, queries in asked.items())
     check(banks)
     return Dataset("scifact", banks)

@@ -1,7 +1,7 @@
 """Which part of a data set may be learned from, and which part a figure is reported on.
 
-One rule a set, by position in the file or by a hash of an id, so that training, tuning and
-reporting agree without a list being copied around:
+One rule a set, by name or by a hash, so that training, tuning and reporting agree without a
+list being copied around (`training/splits.py` and `training/prepare.py` hold out by the same):
 
 * **training**: models and weights may be fitted on it;
 * **development**: choices (weights, floors, calibration) may be made on it;
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 
-from recollect.eval.data import Bank, Dataset
+from recollect.eval.data import Bank, Dataset, Query
 
 
 class Split(StrEnum):
@@ -37,67 +37,76 @@ def by_hash(key: str, *, reported: float, development: float) -> Split:
     return Split.DEVELOPMENT if at < reported + development else Split.TRAINING
 
 
-def realmem(position: int, total: int = 10) -> Split:
-    """The last 3 personas in file order are reported, the one before them is for choices."""
-    return _from_the_end(position, total, reported=3)
-
-
-def lifebench(position: int, total: int = 4) -> Split:
-    """The last persona in file order is reported, the one before it is for choices."""
-    return _from_the_end(position, total, reported=1)
-
-
-def friendsqa(dialogue_id: str) -> Split:
-    return by_hash(dialogue_id, reported=0.2, development=0.1)
-
-
-def timeqa(doc_id: str) -> Split:
-    return by_hash(doc_id, reported=0.3, development=0.1)
-
-
-def scifact(file_split: str, query_id: str) -> Split:
-    """The published validation claims are reported; a tenth of the others is for choices."""
-    if file_split == "validation":
+def realmem(persona: str) -> Split:
+    if persona in ("Pak_Budi", "Sarah_Miller", "Sophie_Dubois"):
         return Split.REPORTED
-    return by_hash(query_id, reported=0.0, development=0.1)
+    return Split.DEVELOPMENT if persona == "Lin_Wanyu" else Split.TRAINING
+
+
+def lifebench(persona: str) -> Split:
+    return Split.REPORTED if persona == "lumingqiang" else Split.TRAINING
+
+
+def friendsqa(dialogue: str) -> Split:
+    return by_hash(f"friends:{dialogue}", reported=0.25, development=0.0)
+
+
+def timeqa(title: str) -> Split:
+    return by_hash(f"timeqa:{title}", reported=0.15, development=0.0)
+
+
+def scifact(file_split: str) -> Split:
+    """The published validation claims are reported."""
+    return Split.REPORTED if file_split == "validation" else Split.TRAINING
+
+
+# Of what else may be learned from, queries whose answer no model was trained to find are for
+# choices: by a hash of the first answering text.
+_CHOICES = {
+    "lifebench": ("lifebench", 0.12),
+    "friendsqa": ("friends", 0.12),
+    "timeqa": ("timeqa", 0.15),
+}
+
+
+def for_choices(name: str, bank: Bank, query: Query) -> bool:
+    if name not in _CHOICES or not query.gold:
+        return False
+    source, part = _CHOICES[name]
+    gold = set(query.gold)
+    first = next(unit for unit in bank.units if unit.id in gold)
+    title = str(first.fields.get("title") or "")
+    text = f"{title}: {first.text}" if name == "timeqa" else first.text
+    return share(f"calibrate:{source}:{text}") < part
 
 
 def select(dataset: Dataset, split: Split) -> Dataset:
     """The banks of one split. Sets without a rule here are never trained on: whole = reported."""
     rule = _BANK_RULES.get(dataset.name)
     if rule is None:
-        kept = dataset.banks if split is Split.REPORTED else ()
-    else:
-        total = len(dataset.banks)
-        kept = tuple(b for i, b in enumerate(dataset.banks) if rule(b, i, total) is split)
-    return replace(dataset, banks=kept)
+        return replace(dataset, banks=dataset.banks if split is Split.REPORTED else ())
+    kept = (_part(dataset.name, bank, rule(bank), split) for bank in dataset.banks)
+    return replace(dataset, banks=tuple(bank for bank in kept if bank is not None))
 
 
-def _from_the_end(position: int, total: int, *, reported: int) -> Split:
-    if position >= total - reported:
-        return Split.REPORTED
-    return Split.DEVELOPMENT if position == total - reported - 1 else Split.TRAINING
+def _part(name: str, bank: Bank, own: Split, wanted: Split) -> Bank | None:
+    """A bank that may be learned from gives some of its queries to development."""
+    if own is not Split.TRAINING or wanted is Split.REPORTED:
+        return bank if own is wanted else None
+    chosen = wanted is Split.DEVELOPMENT
+    queries = tuple(q for q in bank.queries if for_choices(name, bank, q) is chosen)
+    return replace(bank, queries=queries) if queries or not chosen else None
 
 
-def _by_position(rule: Callable[[int, int], Split]) -> Callable[[Bank, int, int], Split]:
-    def of(_bank: Bank, position: int, total: int) -> Split:
-        return rule(position, total)
-
-    return of
+def _title(bank: Bank) -> str:
+    return str(bank.units[0].fields.get("title") or "")
 
 
-def _by_id(rule: Callable[[str], Split]) -> Callable[[Bank, int, int], Split]:
-    def of(bank: Bank, _position: int, _total: int) -> Split:
-        return rule(bank.id)
-
-    return of
-
-
-_BANK_RULES: dict[str, Callable[[Bank, int, int], Split]] = {
-    "realmem": _by_position(realmem),
-    "lifebench": _by_position(lifebench),
-    "friendsqa": _by_id(friendsqa),
-    "timeqa": _by_id(timeqa),
-    "scifact": _by_id(Split),
+_BANK_RULES: dict[str, Callable[[Bank], Split]] = {
+    "realmem": lambda bank: realmem(bank.id),
+    "lifebench": lambda bank: lifebench(bank.id),
+    "friendsqa": lambda bank: friendsqa(bank.id),
+    "timeqa": lambda bank: timeqa(_title(bank)),
+    "scifact": lambda bank: Split(bank.id),
 }
 """Banks are personas, dialogues or articles; SciFact's are its splits (same corpus in each)."""
