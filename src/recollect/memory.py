@@ -232,8 +232,11 @@ class Recollect:
         request = self._request(query, options)
         self._checked(bank)
         view = self._store.view(bank)
-        minute = request.now.replace(second=0, microsecond=0)
-        key = (bank, view.seq, replace(request, now=minute))
+        clock = "query_timestamp" not in options and "as_of" not in options
+        asked = (
+            replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
+        )
+        key = (bank, view.seq, asked)
         if not request.trace and request.deadline_ms is None:
             held = self._cache.get(key)
             if held is not None:
@@ -259,7 +262,8 @@ class Recollect:
             except BaseException as error:  # noqa: BLE001  handed to the caller below
                 queue.put(error)
 
-        self._workers.submit(work)
+        # A thread of its own: on a worker it would wait for arms that need the workers.
+        threading.Thread(target=work, name="recollect-events", daemon=True).start()
         while True:
             item = queue.get()
             if isinstance(item, BaseException):

@@ -22,12 +22,18 @@ import Stemmer
 
 _stem_word: Callable[[str], str] = Stemmer.Stemmer("english").stemWord  # pyright: ignore
 
-# Letters, digits and the characters that hold identifiers together (not at their ends).
-_CHUNK = re.compile(r"\w+(?:[.\-_/@:+#'’]\w+)*[+#]*")
-_PART = re.compile(r"[^\W_]+")
-_CJK = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]+"
+# Scripts whose vowel signs and marks are no "word" characters to a regular expression.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+# Written without spaces: cut into bigrams.
+_SOLID = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u104f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 )
+_LETTER = rf"[\w{_MARKS}{_SOLID}]"
+# Letters, digits and the characters that hold identifiers together (not at their ends).
+_CHUNK = re.compile(rf"{_LETTER}+(?:[.\-_/@:+#'’]{_LETTER}+)*[+#]*")
+_PART = re.compile(rf"(?:[^\W_]|[{_MARKS}{_SOLID}])+")
+_CJK = re.compile(rf"[{_SOLID}]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)$|n['’]t$")
 
