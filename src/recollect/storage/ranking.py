@@ -31,11 +31,11 @@ def field_tf(
     """Length-normalised frequency in one field. Fields are weighted and added *before* the
     saturation below (BM25F): a term in title and text saturates once, and a memory with
     text alone scores exactly as Okapi BM25 would have it."""
-    return tf / (1 - B + B * length / average)
+    return (tf / (1 - B + B * length / average)).astype(np.float32, copy=False)
 
 
 def saturate(weighted: NDArray[np.float32]) -> NDArray[np.float32]:
-    return weighted * (K1 + 1) / (weighted + K1)
+    return (weighted * (K1 + 1) / (weighted + K1)).astype(np.float32, copy=False)
 
 
 def dots(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
