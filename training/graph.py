@@ -245,10 +245,14 @@ def embedder(
     weights: Weights,
     shape: Shape,
     projection: NDArray[np.float32] | None,
+    weigh: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     *,
     quantise: bool = True,
 ) -> onnx.ModelProto:
-    """Mean-pooled unit sentence vectors and, with a projection, int8 unit token vectors."""
+    """Mean-pooled unit sentence vectors and, with a projection, int8 unit token vectors.
+
+    `weigh` adds an output with the weight of each token when the text is a query.
+    """
     b = Builder(quantise=quantise)
     hidden = encoder(b, weights, shape)
     mask = b.op("Unsqueeze", b.op("Cast", "attention_mask", to=TensorProto.FLOAT), b.constant([2]))
@@ -264,6 +268,13 @@ def embedder(
         size = projection.shape[0]
         outputs.append(
             helper.make_tensor_value_info("tokens", TensorProto.INT8, ["batch", "length", size])
+        )
+    if weigh is not None:
+        raw = b.op("MatMul", hidden, b.constant(weigh[0].astype(np.float32).T))
+        raw = b.op("Sigmoid", b.op("Add", raw, b.constant(weigh[1].astype(np.float32))))
+        _named(b, b.op("Squeeze", raw, b.constant([2])), "weights")
+        outputs.append(
+            helper.make_tensor_value_info("weights", TensorProto.FLOAT, ["batch", "length"])
         )
     return _model(b, ["input_ids", "attention_mask"], outputs)
 

@@ -37,7 +37,9 @@ class ModelFolder:
     pooling: Pooling = "none"
     query_prefix: str = ""
     passage_prefix: str = ""
+    # Passage tokens whose vectors are not kept, and how many are kept at most.
     skip_tokens: frozenset[int] = field(default_factory=frozenset[int])
+    max_tokens: int = 512
 
 
 def read_folder(path: Path) -> ModelFolder:
@@ -69,6 +71,7 @@ def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
         tokenizer=root / "tokenizer.json",
         max_length=int(manifest["max_length"]),
         skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
+        max_tokens=int(manifest.get("max_tokens", 512)),
     )
 
 

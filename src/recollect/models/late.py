@@ -8,14 +8,18 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
-_FULL = np.float32(127 * 127)
+_UNIT = 127.0
 
 
 def best_matches(
     query: NDArray[np.int8], passages: Sequence[NDArray[np.int8]]
 ) -> NDArray[np.float32]:
-    """For each passage (row) and each query token (column) the best dot product; a passage
-    without tokens has zeros."""
+    """For each passage (row) and each query token (column) the best cosine times the token's
+    weight; a passage without tokens has zeros.
+
+    The length of a query row is its weight. Weights are scaled to a mean of 1, so that means
+    over the columns lie in [-1, 1] and queries of any length share one scale.
+    """
     best = np.zeros((len(passages), len(query)), dtype=np.float32)
     kept = [i for i, tokens in enumerate(passages) if len(tokens)]
     if not kept or not len(query):
@@ -26,7 +30,8 @@ def best_matches(
     # spin for longer than this takes.
     stacked = np.concatenate([passages[i] for i in kept])
     similarity = np.asarray(simsimd.cdist(stacked, np.ascontiguousarray(query), "dot"))
-    best[kept] = np.maximum.reduceat(similarity, starts, axis=0) / _FULL
+    full = _UNIT * max(float(np.linalg.norm(query.astype(np.float32), axis=1).mean()), 1.0)
+    best[kept] = np.maximum.reduceat(similarity, starts, axis=0) / np.float32(full)
     return best
 
 
@@ -39,3 +44,28 @@ def maxsim(query: NDArray[np.int8], passages: Sequence[NDArray[np.int8]]) -> NDA
     if not len(query):
         return np.zeros(len(passages), dtype=np.float32)
     return best_matches(query, passages).mean(axis=1)
+
+
+def pool_tokens(tokens: NDArray[np.int8], most: int) -> NDArray[np.int8]:
+    """At most so many vectors: the most alike neighbours are merged, round by round.
+
+    Long texts repeat themselves, and so do their vectors; merging loses less than cutting and
+    bounds what a memory costs on disk.
+    """
+    rows = tokens.astype(np.float32)
+    sizes = np.ones(len(rows), dtype=np.float32)
+    while len(rows) > most:
+        likeness = (rows[:-1] * rows[1:]).sum(axis=1)
+        taken = np.zeros(len(rows), dtype=bool)
+        firsts: list[int] = []
+        for first in np.argsort(-likeness, kind="stable")[: len(rows) - most].tolist():
+            if not (taken[first] or taken[first + 1]):
+                taken[first : first + 2] = True
+                firsts.append(first)
+        at = np.array(firsts)
+        total = sizes[at] + sizes[at + 1]
+        merged = rows[at] * sizes[at, None] + rows[at + 1] * sizes[at + 1, None]
+        rows[at] = merged * (_UNIT / np.maximum(np.linalg.norm(merged, axis=1), 1e-6))[:, None]
+        sizes[at] = total
+        rows, sizes = np.delete(rows, at + 1, axis=0), np.delete(sizes, at + 1)
+    return np.round(rows).astype(np.int8) if len(rows) < len(tokens) else tokens

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from recollect.errors import ModelError
 from recollect.models.base import Encoded
 from recollect.models.folder import ModelFolder, read_folder
+from recollect.models.late import pool_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -69,9 +71,7 @@ class _Graph:
 
 
 def _open_session(path: Path, threads: int) -> Any:
-    import onnxruntime
-
-    ort: Any = onnxruntime  # ships no types
+    ort: Any = import_module("onnxruntime")  # ships no types
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -91,12 +91,12 @@ def _open_tokenizer(folder: ModelFolder) -> Tokenizer:
     from tokenizers import Tokenizer
 
     try:
-        tokenizer = Tokenizer.from_file(str(folder.tokenizer))
+        tokenizer: Any = Tokenizer.from_file(str(folder.tokenizer))
     except Exception as error:  # tokenizers raises no narrower class
         raise ModelError(f"cannot read the tokenizer {folder.tokenizer}: {error}") from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length=folder.max_length)
-    return tokenizer
+    return cast("Tokenizer", tokenizer)
 
 
 class OnnxEmbedder:
@@ -176,7 +176,7 @@ class OnnxEmbedder:
             kept = ~np.isin(ids, self._skip)
             # A text of stop words alone keeps its first token, so that it can be found at all.
             kept[0] |= not kept.any()
-            return vectors[kept]
+            return pool_tokens(vectors[kept], self._graph.folder.max_tokens)
         if self._weights is None:
             return vectors.copy()
         weights = outputs[self._weights][row, : len(ids), None]

@@ -8,8 +8,8 @@ from recollect.errors import ModelError
 from recollect.models.base import Embedder, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_EMBEDDER = "minilm-l6"
-DEFAULT_RERANKER: str | None = None
+DEFAULT_EMBEDDER = "recollect-embed-1"
+DEFAULT_RERANKER: str | None = "recollect-rerank-1"
 _OFF = frozenset({"", "none", "off"})
 
 

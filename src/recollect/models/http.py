@@ -1,0 +1,79 @@
+"""JSON over HTTP for remote models: timeouts, retries and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import ModelError
+
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+_EXCERPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Where a service is and how patient we are with it."""
+
+    url: str
+    key: str | None = None
+    timeout: float = 10.0
+    attempts: int = 3
+    pause: float = 0.2
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON answer; short outages are waited out, everything else is a ModelError."""
+        target = self.url + path
+        last = "no attempt was made"
+        for attempt in range(self.attempts):
+            if attempt:
+                time.sleep(self.pause * 2 ** (attempt - 1))
+            try:
+                return self._send(target, body)
+            except urllib.error.HTTPError as error:
+                last = f"HTTP {error.code}: {_excerpt(error)}"
+                if error.code not in RETRIED:
+                    raise ModelError(
+                        f"the model service at {target} refused the request: {last}",
+                        hint=_hint(error.code),
+                    ) from error
+            except (OSError, TimeoutError) as error:
+                last = str(getattr(error, "reason", error)) or type(error).__name__
+        raise ModelError(
+            f"the model service at {target} does not answer: {last}",
+            hint=f"it was tried {self.attempts} times with a timeout of {self.timeout:g} s; check "
+            "that it runs and that the URL is right, or use a shipped model",
+        )
+
+    def _send(self, target: str, body: Mapping[str, Any]) -> Any:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        data = json.dumps(body).encode("utf-8")
+        request = urllib.request.Request(target, data=data, headers=headers, method="POST")
+        with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+            content = answer.read()
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise ModelError(
+                f"the model service at {target} answered with something that is not JSON",
+                hint="is this the URL of the API, not of a web page in front of it?",
+            ) from error
+
+
+def _excerpt(error: urllib.error.HTTPError) -> str:
+    return error.read(_EXCERPT).decode("utf-8", "replace").strip() or str(error.reason)
+
+
+def _hint(code: int) -> str:
+    if code in (401, 403):
+        return "check the API key (RECOLLECT_MODEL_API_KEY)"
+    if code == 404:
+        return "check the path of the URL and the name of the model"
+    return "check that the URL and the kind of service belong together"

@@ -1,0 +1,171 @@
+"""Models behind a URL.
+
+    tei+http://host:8080                     Text Embeddings Inference: /embed and /rerank
+    http://host/v1#model                     OpenAI-compatible: /embeddings
+    https://host/v1/rerank#model             Cohere- and Jina-style: the URL itself
+
+The part after `#` names the model. The API key is read from RECOLLECT_MODEL_API_KEY.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, cast
+from urllib.parse import urldefrag, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import ModelError
+from recollect.models.base import Encoded
+from recollect.models.http import Client
+
+# What Text Embeddings Inference takes at once unless it is configured otherwise.
+BATCH = 32
+_TEI = "tei+"
+
+
+def _client(url: str) -> Client:
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise ModelError(
+            f"{url!r} is not the URL of a model service",
+            hint="use http://, https:// or tei+http://",
+        )
+    return Client(url.rstrip("/"), os.environ.get("RECOLLECT_MODEL_API_KEY"))
+
+
+class RemoteEmbedder:
+    """Vectors from a service; it makes no token vectors."""
+
+    def __init__(self, spec: str) -> None:
+        address, self._model = urldefrag(spec)
+        self._tei = address.startswith(_TEI)
+        self._client = _client(address.removeprefix(_TEI))
+        self._dimensions = 0
+
+    @property
+    def name(self) -> str:
+        return self._model or urlsplit(self._client.url).netloc
+
+    @property
+    def dimensions(self) -> int:
+        """Asked of the service once: it does not say so without being used."""
+        if not self._dimensions:
+            self._dimensions = int(self._embed(["size"]).shape[1])
+        return self._dimensions
+
+    @property
+    def token_dimensions(self) -> int:
+        return 0
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        return Encoded(self._encode(texts))
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded:
+        return Encoded(self._encode(texts))
+
+    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        batches = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
+        vectors = np.concatenate([self._embed(batch) for batch in batches])
+        norms = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return (vectors / norms).astype(np.float32)
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self._tei:
+            body: dict[str, Any] = {"inputs": list(texts), "truncate": True}
+            answer = self._client.post("/embed", body)
+        else:
+            answer = self._client.post("/embeddings", {"model": self._model, "input": list(texts)})
+            answer = _by_index(answer, "data", "embedding", len(texts), self._client.url)
+        vectors = _matrix(answer, len(texts), self._client.url)
+        if self._dimensions and vectors.shape[1] != self._dimensions:
+            raise ModelError(
+                f"{self._client.url} answered with {vectors.shape[1]} dimensions, before that "
+                f"with {self._dimensions}",
+                hint="the service has changed its model; open the bank again to re-embed it",
+            )
+        return vectors
+
+
+class RemoteReranker:
+    """Logits from a service that reads query and passages together."""
+
+    def __init__(self, spec: str) -> None:
+        address, self._model = urldefrag(spec)
+        self._tei = address.startswith(_TEI)
+        self._client = _client(address.removeprefix(_TEI))
+
+    @property
+    def name(self) -> str:
+        return self._model or urlsplit(self._client.url).netloc
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        batches = [passages[i : i + BATCH] for i in range(0, len(passages), BATCH)]
+        scores = [self._rerank(query, list(batch)) for batch in batches]
+        return np.concatenate(scores) if scores else np.empty(0, dtype=np.float32)
+
+    def _rerank(self, query: str, passages: list[str]) -> NDArray[np.float32]:
+        url, size = self._client.url, len(passages)
+        if self._tei:
+            body: dict[str, Any] = {
+                "query": query,
+                "texts": passages,
+                "raw_scores": True,
+                "truncate": True,
+            }
+            answer = {"results": self._client.post("/rerank", body)}
+            return _column(_by_index(answer, "results", "score", size, url), size, url)
+        body = {"model": self._model, "query": query, "documents": passages, "top_n": size}
+        answer = self._client.post("", body)
+        chances = _column(_by_index(answer, "results", "relevance_score", size, url), size, url)
+        # These services answer with probabilities; the rest of recollect reads logits.
+        chances = np.clip(chances, 1e-6, 1 - 1e-6)
+        return np.log(chances / (1 - chances)).astype(np.float32)
+
+
+def _by_index(answer: Any, key: str, value: str, size: int, url: str) -> list[Any]:
+    """Values in the order of the input: services may answer sorted by score."""
+    try:
+        entries = cast("list[dict[str, Any]]", answer[key])
+        found = {int(entry["index"]): entry[value] for entry in entries}
+        return [found[i] for i in range(size)]
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise _unexpected(url, size) from error
+
+
+def _matrix(values: Any, size: int, url: str) -> NDArray[np.float32]:
+    try:
+        matrix = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise _unexpected(url, size) from error
+    if matrix.ndim != 2 or len(matrix) != size or not np.isfinite(matrix).all():
+        raise _unexpected(url, size)
+    return matrix
+
+
+def _column(values: Any, size: int, url: str) -> NDArray[np.float32]:
+    try:
+        column = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise _unexpected(url, size) from error
+    if column.shape != (size,) or not np.isfinite(column).all():
+        raise _unexpected(url, size)
+    return column
+
+
+def _unexpected(url: str, size: int) -> ModelError:
+    return ModelError(
+        f"{url} did not answer with one result for each of {size} texts",
+        hint="check that the URL and the kind of service belong together",
+    )
+
+
+def remote_embedder(spec: str) -> RemoteEmbedder:
+    return RemoteEmbedder(spec)
+
+
+def remote_reranker(spec: str) -> RemoteReranker:
+    return RemoteReranker(spec)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.models import Embedder, load_embedder, load_reranker
+from recollect.models.base import Reranker
+from recollect.models.registry import WEIGHTS
+
+
+@pytest.fixture(scope="session")
+def embedder() -> Embedder:
+    if not any(WEIGHTS.glob("*/recollect.json")):
+        pytest.skip("the shipped weights are not in the tree")
+    return load_embedder()
+
+
+@pytest.fixture(scope="session")
+def reranker() -> Reranker:
+    found = load_reranker()
+    if found is None:
+        pytest.skip("no reranker is shipped")
+    return found
+
+
+@dataclass
+class Service:
+    """A model service on loopback: speaks the protocols, counts requests, can misbehave."""
+
+    url: str = ""
+    requests: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
+    failures: list[int] = field(default_factory=list)
+    delay: threading.Event | None = None
+    raw: bytes | None = None
+
+    def answer(self, path: str, body: dict[str, Any]) -> Any:
+        if path == "/embed":
+            return [_vector(text) for text in body["inputs"]]
+        if path == "/v1/embeddings":
+            data = [
+                {"index": i, "embedding": _vector(text)} for i, text in enumerate(body["input"])
+            ]
+            return {"data": data[::-1]}
+        if path == "/rerank":
+            scores = [_overlap(body["query"], text) for text in body["texts"]]
+            order = np.argsort(scores)[::-1]
+            return [{"index": int(i), "score": scores[i]} for i in order]
+        scores = [1 / (1 + np.exp(-_overlap(body["query"], d))) for d in body["documents"]]
+        order = np.argsort(scores)[::-1]
+        return {
+            "results": [{"index": int(i), "relevance_score": float(scores[i])} for i in order]
+        }
+
+
+def _vector(text: str) -> list[float]:
+    return [float(len(text)), 1.0, 2.0]
+
+
+def _overlap(query: str, text: str) -> float:
+    return float(len(set(query.lower().split()) & set(text.lower().split()))) - 1.0
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    state = Service()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            state.requests.append((self.path, body, self.headers.get("Authorization")))
+            if state.delay is not None:
+                state.delay.wait(5)
+            status = state.failures.pop(0) if state.failures else 200
+            content = state.raw
+            if content is None:
+                value = state.answer(self.path, body) if status == 200 else {"error": "busy"}
+                content = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield state
+    finally:
+        if state.delay is not None:
+            state.delay.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

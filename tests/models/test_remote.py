@@ -1,0 +1,110 @@
+"""Models behind a URL, against a real HTTP server on loopback."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from recollect.errors import ModelError
+from recollect.models import load_embedder, load_reranker
+from recollect.models.http import Client
+from recollect.models.remote import BATCH
+from tests.models.conftest import Service
+
+
+def test_tei_embeds_and_the_vectors_have_unit_length(service: Service) -> None:
+    vectors = load_embedder(f"tei+{service.url}").encode_passages(["one", "three"]).vectors
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+
+
+def test_openai_answers_are_put_into_the_order_of_the_texts(service: Service) -> None:
+    embedder = load_embedder(f"{service.url}/v1#text-embedding-3-small")
+    vectors = embedder.encode_queries(["a", "a much longer text"]).vectors
+    assert vectors[0, 0] < vectors[1, 0]
+
+
+def test_the_model_named_in_the_url_is_asked_for(service: Service) -> None:
+    embedder = load_embedder(f"{service.url}/v1#some-model")
+    embedder.encode_queries(["a"])
+    assert service.requests[0][1]["model"] == "some-model"
+    assert embedder.name == "some-model"
+
+
+def test_dimensions_are_learnt_from_the_service(service: Service) -> None:
+    embedder = load_embedder(f"tei+{service.url}")
+    assert (embedder.dimensions, embedder.token_dimensions) == (3, 0)
+
+
+def test_many_texts_go_in_batches(service: Service) -> None:
+    texts = [f"text {i}" for i in range(2 * BATCH + 1)]
+    encoded = load_embedder(f"tei+{service.url}").encode_passages(texts)
+    assert len(encoded.vectors) == len(texts)
+    assert [len(body["inputs"]) for _, body, _ in service.requests] == [BATCH, BATCH, 1]
+
+
+def test_no_texts_need_no_request_but_the_one_for_the_size(service: Service) -> None:
+    assert load_embedder(f"tei+{service.url}").encode_queries([]).vectors.shape == (0, 3)
+
+
+def test_tei_reranks_in_the_order_of_the_passages(service: Service) -> None:
+    reranker = load_reranker(f"tei+{service.url}")
+    assert reranker is not None
+    scores = reranker.score("red car", ["a blue boat", "the red car", "a red boat"])
+    np.testing.assert_allclose(scores, [-1, 1, 0])
+
+
+def test_cohere_probabilities_become_logits(service: Service) -> None:
+    reranker = load_reranker(f"{service.url}/v1/rerank#rerank-v3")
+    assert reranker is not None
+    scores = reranker.score("red car", ["a blue boat", "the red car"])
+    np.testing.assert_allclose(scores, [-1, 1], atol=1e-4)
+
+
+def test_the_api_key_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret")
+    load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert service.requests[0][2] == "Bearer secret"
+
+
+def test_a_short_outage_is_waited_out(service: Service) -> None:
+    service.failures = [503, 429]
+    assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1
+    assert len(service.requests) == 3
+
+
+def test_a_refusal_is_not_repeated(service: Service) -> None:
+    service.failures = [401]
+    with pytest.raises(ModelError, match="API key"):
+        load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert len(service.requests) == 1
+
+
+def test_a_service_that_stays_down_is_named(service: Service) -> None:
+    service.failures = [500] * 9
+    with pytest.raises(ModelError, match=service.url):
+        load_embedder(f"tei+{service.url}").encode_queries(["a"])
+
+
+def test_a_port_where_nothing_listens_is_a_clear_error() -> None:
+    with pytest.raises(ModelError, match="does not answer"):
+        Client("http://127.0.0.1:9", attempts=1).post("/embed", {})
+
+
+def test_a_slow_service_runs_into_the_timeout(service: Service) -> None:
+    service.delay = threading.Event()
+    with pytest.raises(ModelError, match="timed out"):
+        Client(service.url, timeout=0.1, attempts=1).post("/embed", {"inputs": ["a"]})
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}"])
+def test_a_wrong_answer_is_an_error_and_not_a_vector(service: Service, answer: bytes) -> None:
+    service.raw = answer
+    with pytest.raises(ModelError):
+        load_embedder(f"tei+{service.url}").encode_queries(["a", "b"])
+
+
+def test_an_unknown_scheme_is_refused() -> None:
+    with pytest.raises(ModelError, match="tei"):
+        load_embedder("ftp://host/model")
