@@ -27,7 +27,7 @@ class Set:
 SETS = (
     Set("realmem", "memory/realmem.json.gz"),
     Set("realmem-as-of", "memory/realmem.json.gz", masked=True),
-    Set("lifebench", "memory/lifebench_en.json.gz", short_units=2000, short_queries=100),
+    Set("lifebench", "memory/lifebench_en.json.gz"),
     Set("friendsqa", "memory/friendsqa_dev.json.gz", pooled=True),
     Set("musique", "multihop/musique_train100"),
     Set("hotpot", "multihop/hotpot_train100"),
