@@ -54,9 +54,7 @@ class Service:
             return [{"index": int(i), "score": scores[i]} for i in order]
         scores = [1 / (1 + np.exp(-_overlap(body["query"], d))) for d in body["documents"]]
         order = np.argsort(scores)[::-1]
-        return {
-            "results": [{"index": int(i), "relevance_score": float(scores[i])} for i in order]
-        }
+        return {"results": [{"index": int(i), "relevance_score": float(scores[i])} for i in order]}
 
 
 def _vector(text: str) -> list[float]:

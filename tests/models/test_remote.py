@@ -6,12 +6,12 @@ import threading
 
 import numpy as np
 import pytest
+from tests.models.conftest import Service
 
 from recollect.errors import ModelError
 from recollect.models import load_embedder, load_reranker
 from recollect.models.http import Client
 from recollect.models.remote import BATCH
-from tests.models.conftest import Service
 
 
 def test_tei_embeds_and_the_vectors_have_unit_length(service: Service) -> None:

@@ -1,0 +1,72 @@
+"""Models that are not ours: a folder or an ONNX file of any export."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.errors import ModelError
+from recollect.models import Embedder, load_embedder
+from recollect.models.folder import read_folder
+from recollect.models.registry import WEIGHTS
+
+
+@pytest.fixture
+def export(embedder: Embedder, tmp_path: Path) -> Path:
+    """The shipped embedder the way optimum lays out an export: no recollect.json."""
+    folder = tmp_path / "my-model"
+    (folder / "onnx").mkdir(parents=True)
+    shutil.copy(WEIGHTS / embedder.name / "model.onnx", folder / "onnx" / "model.onnx")
+    shutil.copy(WEIGHTS / embedder.name / "tokenizer.json", folder / "tokenizer.json")
+    return folder
+
+
+def test_a_folder_is_read_by_the_files_that_exports_have(export: Path, embedder: Embedder) -> None:
+    found = load_embedder(str(export))
+    np.testing.assert_allclose(
+        found.encode_queries(["hello there"]).vectors,
+        embedder.encode_queries(["hello there"]).vectors,
+        atol=1e-6,
+    )
+    assert found.name == "my-model"
+
+
+def test_an_onnx_file_is_read_with_the_tokenizer_above_it(export: Path) -> None:
+    assert load_embedder(str(export / "onnx" / "model.onnx")).dimensions == 384
+
+
+def test_the_length_and_pooling_of_sentence_transformers_are_respected(export: Path) -> None:
+    (export / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 64}))
+    (export / "1_Pooling").mkdir()
+    config = {"pooling_mode_cls_token": True}
+    (export / "1_Pooling" / "config.json").write_text(json.dumps(config))
+    folder = read_folder(export)
+    assert (folder.max_length, folder.pooling) == (64, "cls")
+
+
+def test_the_prompts_of_sentence_transformers_are_put_before_the_texts(export: Path) -> None:
+    config = {"prompts": {"query": "query: ", "document": "passage: "}}
+    (export / "config_sentence_transformers.json").write_text(json.dumps(config))
+    folder = read_folder(export)
+    assert (folder.query_prefix, folder.passage_prefix) == ("query: ", "passage: ")
+
+
+def test_a_folder_without_a_model_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="optimum-cli"):
+        load_embedder(str(tmp_path))
+
+
+def test_a_model_without_a_tokenizer_says_what_is_missing(export: Path) -> None:
+    (export / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"tokenizer\.json"):
+        load_embedder(str(export))
+
+
+def test_a_broken_graph_is_named(export: Path) -> None:
+    (export / "onnx" / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(ModelError, match=r"model\.onnx"):
+        load_embedder(str(export))

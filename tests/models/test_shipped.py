@@ -1,0 +1,170 @@
+"""The models in the box: real weights, as recall and retain use them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.errors import ModelError
+from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim
+from recollect.models.registry import WEIGHTS, shipped_models
+
+QUERY = "When did Melanie take her kids to the museum?"
+ANSWER = "[Date: June 05, 2022 (2022-06-05)] Melanie: We spent Sunday at the dinosaur exhibit!"
+OTHERS = [
+    "[Date: June 05, 2022 (2022-06-05)] Caroline: My new job at the bank starts on Monday.",
+    "[Date: May 02, 2022 (2022-05-02)] Melanie: I ran five miles before breakfast.",
+    "[Date: June 09, 2022 (2022-06-09)] Caroline: The lasagna was burnt, we ordered pizza.",
+]
+
+
+def test_a_vector_has_unit_length(embedder: Embedder) -> None:
+    vectors = embedder.encode_passages([ANSWER, *OTHERS]).vectors
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_the_sentence_vector_finds_the_answer(embedder: Embedder) -> None:
+    passages = embedder.encode_passages([*OTHERS, ANSWER]).vectors
+    assert np.argmax(passages @ embedder.encode_queries([QUERY]).vectors[0]) == len(OTHERS)
+
+
+def test_late_interaction_finds_the_answer(embedder: Embedder) -> None:
+    asked = embedder.encode_queries([QUERY]).tokens
+    said = embedder.encode_passages([*OTHERS, ANSWER]).tokens
+    assert asked is not None and said is not None
+    assert np.argmax(maxsim(asked[0], said)) == len(OTHERS)
+
+
+def test_late_interaction_reads_who_said_it(embedder: Embedder) -> None:
+    asked = embedder.encode_queries(["Which instrument is Nora learning?"]).tokens
+    said = embedder.encode_passages(
+        [
+            "Peter: Guess who is learning the cello? Me!",
+            "Nora: Guess who is learning the cello? Me!",
+        ]
+    ).tokens
+    assert asked is not None and said is not None
+    peter, nora = maxsim(asked[0], said)
+    assert nora > peter
+
+
+def test_the_cross_encoder_finds_the_answer(reranker: Reranker) -> None:
+    assert np.argmax(reranker.score(QUERY, [*OTHERS, ANSWER])) == len(OTHERS)
+
+
+def test_alone_or_in_a_batch_a_text_has_the_same_vector(embedder: Embedder) -> None:
+    texts = ["short", ANSWER, " ".join([ANSWER] * 12), *OTHERS]
+    together = embedder.encode_passages(texts).vectors
+    alone = np.concatenate([embedder.encode_passages([text]).vectors for text in texts])
+    assert (together * alone).sum(axis=1).min() > 1 - 1e-5
+
+
+def test_alone_or_in_a_batch_a_pair_has_the_same_logit(reranker: Reranker) -> None:
+    passages = [ANSWER, " ".join([ANSWER] * 6), *OTHERS]
+    together = reranker.score(QUERY, passages)
+    alone = np.concatenate([reranker.score(QUERY, [p]) for p in passages])
+    np.testing.assert_allclose(together, alone, atol=1e-3)
+
+
+def test_every_run_gives_the_same_bytes(embedder: Embedder) -> None:
+    first, second = (embedder.encode_passages([ANSWER]) for _ in range(2))
+    assert first.vectors.tobytes() == second.vectors.tobytes()
+
+
+def test_many_threads_get_what_one_gets(embedder: Embedder) -> None:
+    wanted = embedder.encode_passages(OTHERS).vectors
+    found: list[bool] = []
+
+    def work() -> None:
+        found.append(np.array_equal(embedder.encode_passages(OTHERS).vectors, wanted))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 6
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\x00", "…", "the of", "日本語", "a" * 100_000, "🎉" * 500]
+)
+def test_odd_texts_have_finite_vectors(embedder: Embedder, text: str) -> None:
+    encoded = embedder.encode_passages([text])
+    assert np.isfinite(encoded.vectors).all()
+    assert encoded.tokens is not None and len(encoded.tokens[0]) >= 1
+
+
+def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
+    assert embedder.encode_queries([]).vectors.shape == (0, embedder.dimensions)
+
+
+def test_no_passages_give_no_logits(reranker: Reranker) -> None:
+    assert reranker.score(QUERY, []).shape == (0,)
+
+
+def test_a_query_longer_than_the_model_reads_still_leaves_room_for_the_passage(
+    reranker: Reranker,
+) -> None:
+    long = QUERY + " please tell me" * 400
+    assert len(set(reranker.score(long, [ANSWER, OTHERS[0]]).tolist())) == 2
+
+
+def test_token_vectors_of_a_turn_stay_within_their_disk_budget(embedder: Embedder) -> None:
+    tokens = embedder.encode_passages([ANSWER, *OTHERS]).tokens
+    assert tokens is not None
+    assert np.mean([t.nbytes for t in tokens]) <= 2560
+
+
+def test_token_vectors_of_a_long_text_are_bounded(embedder: Embedder) -> None:
+    words = " ".join(f"word{i} thing{i}" for i in range(400))
+    tokens = embedder.encode_passages([words]).tokens
+    limit = json.loads((WEIGHTS / embedder.name / "recollect.json").read_text())["max_tokens"]
+    assert tokens is not None
+    assert len(tokens[0]) == limit
+
+
+def test_the_same_model_is_loaded_once(embedder: Embedder) -> None:
+    assert load_embedder() is embedder
+
+
+def test_all_weights_together_fit_the_package() -> None:
+    shipped = [WEIGHTS / name for name in (load_embedder().name, "recollect-rerank-1")]
+    size = sum(file.stat().st_size for folder in shipped for file in folder.iterdir())
+    assert size <= 60_000_000
+
+
+def test_changed_weights_are_refused(embedder: Embedder, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(WEIGHTS / embedder.name, folder)
+    with (folder / "model.onnx").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(ModelError, match="sha256"):
+        load_embedder(str(folder))
+
+
+def test_an_unknown_name_lists_what_there_is() -> None:
+    with pytest.raises(ModelError, match=shipped_models()[0]):
+        load_embedder("no-such-model")
+
+
+def test_an_embedder_is_no_reranker(embedder: Embedder) -> None:
+    with pytest.raises(ModelError, match="no cross-encoder"):
+        load_reranker(embedder.name)
+
+
+def test_the_reranker_can_be_turned_off() -> None:
+    assert load_reranker("none") is None
+
+
+def test_importing_recollect_loads_no_runtime() -> None:
+    code = "import sys, recollect; print('onnxruntime' in sys.modules, 'tokenizers' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
