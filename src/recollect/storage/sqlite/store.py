@@ -10,25 +10,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
-from recollect.storage.base import BankStats, Dump, Filter, Floats, Found, ModelIdentity, Plan, View
+from recollect.storage.base import BankStats, Dump, ModelIdentity, Plan, View
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
-from recollect.storage.sqlite.nearest import nearest_of_many
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
 from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.sqlite.write import Writer
+from recollect.storage.sqlite.writing import WritingView
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
 _FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
-_FEW = 8  # vectors; more are cheaper as one matrix product
 _LOADED_LIMIT = 20_000  # decoded memories kept per bank
 
 
@@ -273,7 +271,7 @@ class SqliteStore:
         try:
             with self._transaction() as db:
                 view = self._view(bank, db)
-                seq, dropped = self._write(db, _Writing(view, db), plan)
+                seq, dropped = self._write(db, WritingView(view, db), plan)
         except BaseException:
             self._unlearn(bank)
             raise
@@ -281,7 +279,7 @@ class SqliteStore:
             self._scrub()
         return seq
 
-    def _write(self, db: sqlite3.Connection, view: _Writing, plan: Plan) -> tuple[int, bool]:
+    def _write(self, db: sqlite3.Connection, view: WritingView, plan: Plan) -> tuple[int, bool]:
         batch = plan(view)
         seq, now = view.seq + 1, _now()
         rows = BankRows(db, view.bank, view.number, seq)
@@ -441,63 +439,6 @@ class SqliteStore:
 
     def dump(self, bank: str) -> Dump:
         return dump(bank, self._number(bank), self._execute)
-
-
-class _Writing(SqliteView):
-    """The view inside the write transaction: rows are read on the writing connection."""
-
-    def __init__(self, view: SqliteView, db: sqlite3.Connection) -> None:
-        super().__init__(
-            view.bank,
-            view.number,
-            view.snapshot,
-            lambda sql, arguments: db.execute(sql, arguments).fetchall(),
-            {},
-            view.entity_cache,
-        )
-        row = db.execute(
-            "SELECT next_key, next_entity FROM banks WHERE bank = ?", (view.number,)
-        ).fetchone()
-        self.next_key: int = row[0]
-        self.next_entity: int = row[1]
-
-    def holders(self, entity: int) -> list[int]:
-        """Keys of all memories that name it, oldest first, earlier wordings included."""
-        rows, _ = self.snapshot.entities.get(entity)
-        return self.snapshot.keys[np.sort(rows[self.snapshot.alive[rows]])].tolist()
-
-    def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
-        """For each new vector its nearest present memories."""
-        mask = self.snapshot.mask(Filter())
-        if len(vectors) < _FEW:
-            return [self.snapshot.semantic(v, mask, k, floor) for v in vectors]
-        return nearest_of_many(self.snapshot, vectors, mask, k, floor)
-
-    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        return self.holding("slot", [h for h in hashes if h])
-
-    def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
-        """Whether this memory was told at this very moment by this document before."""
-        rows = self._execute(
-            """SELECT 1 FROM evidence WHERE bank = ?1 AND key = ?2 AND at = ?3 AND document_id IS ?4
-            UNION ALL SELECT 1 FROM memories WHERE n = (?1 << ?5 | ?2) AND mentioned_at = ?3
-              AND document_id IS ?4""",
-            (self.number, key, at, document_id, KEY_BITS),
-        )
-        return bool(rows)
-
-    def document_keys(self, document_id: str) -> Sequence[int]:
-        rows = self._execute(
-            "SELECT n & ? FROM memories WHERE bank = ? AND document_id = ? AND state <> 'revised' ORDER BY n",
-            (KEY_MASK, self.number, document_id),
-        )
-        return [k for (k,) in rows]
-
-    def document_chunk_count(self, document_id: str) -> int:
-        return self._execute(
-            "SELECT coalesce(max(position) + 1, 0) FROM chunks WHERE bank = ? AND document_id = ?",
-            (self.number, document_id),
-        )[0][0]
 
 
 def unknown_bank(bank: str) -> NotFound:
