@@ -27,7 +27,7 @@ def main() -> None:
         db = Path(folder) / "memory.db"
         with Nursery(db) as nursery:
             for number in range(1, given.kills + 1):
-                nursery.crash(after=moments.uniform(0.002, 0.1))
+                nursery.crash(after=moments.uniform(0.0, 0.05), opening=number % 5 == 0)
                 if number % given.check_every == 0 or number == given.kills:
                     nursery.check()
             found = {

@@ -1,7 +1,7 @@
 """Kill a writing process again and again, and see that nothing acknowledged is lost.
 
     with Nursery(db) as nursery:
-        nursery.crash(after=0.05)     # write for so long, then kill -9
+        nursery.crash(after=0.05)     # let it write for so long, then kill -9
         nursery.check()               # raises AssertionError when anything is wrong
 
 A nursery is a process that has everything imported and forks a writer when asked, so that a
@@ -23,6 +23,7 @@ from typing import Self
 from recollect.testing.fakes import open_fake
 
 BANK = "crash"
+PATIENCE = 30.0  # seconds for a writer to write anything at all
 
 
 class Nursery:
@@ -51,8 +52,14 @@ class Nursery:
         self._process.stdin.flush()
         return self._process.stdout.readline().strip()
 
-    def crash(self, *, after: float) -> None:
+    def crash(self, *, after: float, opening: bool = False) -> None:
+        """Kill so many seconds after the first acknowledged write, or after the fork."""
+        before = self._acknowledged.stat().st_size
         writer = int(self._ask(f"fork {self.crashes * 100_000}"))
+        deadline = time.monotonic() + PATIENCE
+        while not opening and self._acknowledged.stat().st_size == before:
+            assert time.monotonic() < deadline, "the writer writes nothing"
+            time.sleep(0.001)
         time.sleep(after)
         os.kill(writer, signal.SIGKILL)
         self._ask("reap")
