@@ -73,6 +73,9 @@ class Nursery:
 
     def check(self) -> None:
         """Opens without repair, is whole, agrees with itself, and holds all it promised."""
+        with open_fake(self._db) as memory:
+            if self.acknowledged:
+                assert len(memory.recall(BANK, "standing fact")) > 0
         connection = sqlite3.connect(self._db)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         rows = [
@@ -84,9 +87,6 @@ class Nursery:
         connection.close()
         lost = set(self.acknowledged) - there
         assert not lost, f"{len(lost)} acknowledged memories are gone"
-        with open_fake(self._db) as memory:
-            if there:
-                assert len(memory.recall(BANK, "standing fact")) > 0
 
 
 def write(db: str, acknowledged: str, start: int) -> None:
