@@ -40,7 +40,7 @@ def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterat
     for document_id, members in grouped.items():
         if not document_id:
             loose = tuple(f for item in members for f in item.facts)
-            yield Source(None, _in_turn(loose), (), members[0].shared, False, b"")
+            yield Source(None, loose, (), members[0].shared, False, b"")
         else:
             yield _document(document_id, members, extractor)
 
@@ -60,9 +60,10 @@ def _document(document_id: str, members: Sequence[Item], extractor: Extractor | 
             found = _group(item.facts, len(chunks))
         facts.extend(found[0])
         chunks.extend(found[1])
-    whole = _in_turn(tuple(facts))
     append = any(item.append for item in members)
-    return Source(document_id, whole, tuple(chunks), members[0].shared, append, _hash(members))
+    return Source(
+        document_id, tuple(facts), tuple(chunks), members[0].shared, append, _hash(members)
+    )
 
 
 def _read(
@@ -124,14 +125,6 @@ def _group(facts: Iterable[Fact], at: int) -> tuple[list[Fact], list[str]]:
         room -= cost
         out.append(replace(fact, chunk=at + len(chunks) - 1))
     return out, ["\n".join(lines) for lines in chunks]
-
-
-def _in_turn(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """Mark each turn that answers another ("Yes, last Tuesday."): recall reads the two together."""
-    return tuple(
-        replace(fact, follows=bool(i and fact.speaker and facts[i - 1].speaker))
-        for i, fact in enumerate(facts)
-    )
 
 
 def _joined(context: str | None, heading: str) -> str | None:

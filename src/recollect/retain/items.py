@@ -73,7 +73,6 @@ class Fact:
     source_ids: tuple[str, ...] = ()
     proof_count: int | None = None
     chunk: int | None = None  # position of its chunk in the document
-    follows: bool = False  # a turn of a conversation, right after the fact before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

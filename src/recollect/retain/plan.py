@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from recollect.storage.ranking import dots
 from recollect.types import Chunk, Evidence, LinkKind, Memory, MemoryType, State
 
 NEIGHBOURS = 8
+CONVERSATION = timedelta(hours=1)  # turns this close in time belong together
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,7 @@ class Planner:
                 known_from,
                 None,
                 sources,
-                state.keys[number - 1] if prepared.fact.follows else 0,
+                self._before(prepared.fact, source),
             )
         )
         state.new_at.append(number)
@@ -280,6 +281,21 @@ class Planner:
         if prepared.slot_hash:
             state.by_slot.setdefault(prepared.slot_hash, []).append(key)
         return key
+
+    def _before(self, fact: Fact, source: Source) -> int:
+        """The turn that this one answers ("Yes, last Tuesday."): what came just before it in the
+        same document, or within the hour. Recall reads the two together."""
+        if fact.speaker is None:
+            return 0
+        key = self._state.keys[-1] if self._state.keys else self._view.next_key - 1
+        last = self._state.memories.get(key) or self._view.load([key]).get(key)
+        if last is None or last.speaker is None:
+            return 0
+        if source.document_id is not None and last.document_id == source.document_id:
+            return key
+        if fact.said_at is None or last.mentioned_at is None:
+            return 0
+        return key if abs(fact.said_at - last.mentioned_at) <= CONVERSATION else 0
 
     def _memory(self, source: Source, prepared: Prepared) -> Memory:
         fact = prepared.fact
