@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import threading
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -25,7 +27,8 @@ from recollect.types import Entity
 
 EntityRow = tuple[int, str, str, str, int]
 _PART = re.compile(r"[a-z0-9]+")
-_PART_OR_LINE = re.compile(r"[a-z0-9]+|\n")
+_BLANKS = {c: " " for c in range(128) if not chr(c).isalnum()}
+_SCANS = 200  # words looked for in the text of all names before a table of them pays
 
 
 class EntityCache:
@@ -56,26 +59,22 @@ class SharedResolver(EntityResolver):
         super().__init__()
         self._matcher = _WakingMatcher(self._wake)
         self._asleep: dict[int, EntityRow] = {}
+        self._numbers: list[int] = []
+        self._starts: list[int] = [0]  # where the names of each begin in the text of all
+        self._names_text = ""
+        self._asked: set[str] = set()
         self._under: dict[str, list[int]] = defaultdict(list)  # part of a name → whom to wake
         self._lock = threading.RLock()
 
     def lay_down(self, rows: Sequence[EntityRow]) -> None:
-        """Note who is to be woken by which word; in one pass, for this is on the way to the
-        first answer."""
+        """Keep the names as one text to search in: quick, for this is on the way to the first
+        answer."""
         plain = [row for row in rows if row[1].isascii() and row[3].isascii()]
         self._asleep = {row[0]: row for row in plain}
-        lines = "\n".join(f"{row[1]} {row[3]}".replace("\n", " ") for row in plain).lower()
-        line = 0
-        for part in _PART_OR_LINE.findall(lines):
-            if part == "\n":
-                line += 1
-            else:
-                self._under[part].append(plain[line][0])
-        usual = spellings()
-        for row in plain:
-            if "." in row[1] or len(row[3]) > 2 or row[1].count(" ") > 1 or row[1].lower() in usual:
-                for part in _other_parts(row):
-                    self._under[part].append(row[0])
+        self._numbers = [row[0] for row in plain]
+        lines = [f" {row[1]} {row[3]} {_other_parts(row)} " for row in plain]
+        self._starts = [0, *accumulate(len(line) for line in lines)]
+        self._names_text = "".join(lines).lower().translate(_BLANKS)
         for row in rows:  # other scripts have other words; there are few in most banks
             if row[0] not in self._asleep:
                 self.add(_known(row))
@@ -108,10 +107,27 @@ class SharedResolver(EntityResolver):
             return
         with self._lock:
             for part in _PART.findall(text.lower()):
-                for number in self._under.pop(part, ()):
+                if part in self._asked:
+                    continue
+                self._asked.add(part)
+                for number in self._named(part):
                     row = self._asleep.get(number)
                     if row is not None:
                         self.add(_known(row))
+
+    def _named(self, part: str) -> list[int]:
+        if len(self._asked) > _SCANS:  # somebody is writing: worth a table of all words
+            if not self._under:
+                for number, start, end in zip(
+                    self._numbers, self._starts, self._starts[1:], strict=False
+                ):
+                    for word in self._names_text[start:end].split():
+                        self._under[word].append(number)
+            return self._under.get(part, [])
+        wanted, found, at = f" {part} ", list[int](), -1
+        while (at := self._names_text.find(wanted, at + 1)) >= 0:
+            found.append(self._numbers[bisect_right(self._starts, at) - 1])
+        return found
 
 
 class _WakingMatcher(NameMatcher):
@@ -124,12 +140,16 @@ class _WakingMatcher(NameMatcher):
         return super().at(text, words, index)
 
 
-def _other_parts(row: EntityRow) -> Iterator[str]:
+def _other_parts(row: EntityRow) -> str:
     """What else its names may be asked for by: another spelling, no dots, the initials."""
+    if "." not in row[1] and row[3] == "[]" and row[1].count(" ") < 2:
+        return spellings().get(row[1].lower(), "")
+    out: list[str] = []
     for name in (row[1], *orjson.loads(row[3])):
-        yield from _PART.findall(spellings().get(name.strip().lower(), "").lower())
-        yield from _PART.findall(name.replace(".", "").lower())
-        yield from acronyms_of(key_of(name))
+        out += [spellings().get(name.strip().lower(), ""), name.replace(".", "")]
+        if "." in name or name.count(" ") > 1:
+            out += acronyms_of(key_of(name))
+    return " ".join(out)
 
 
 def _known(row: EntityRow) -> KnownEntity:
