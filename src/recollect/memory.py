@@ -375,6 +375,12 @@ class Recollect:
     def stats(self, bank: str) -> BankStats:
         return self._store.stats(bank)
 
+    def reembed(self, bank: str, *, progress: Progress | None = None) -> int:
+        """Make the bank's vectors anew with this process's embedder; resumes where it stopped."""
+        from recollect.retain.reembed import reembed
+
+        return reembed(self._store, self.embedder, self._identity(), bank, progress)
+
     # --- moving ------------------------------------------------------------------------------
 
     def export(self, bank: str) -> Iterator[dict[str, Any]]:
@@ -471,6 +477,7 @@ class AsyncRecollect:
     revisions = _awaited(Recollect.revisions)
     stats = _awaited(Recollect.stats)
     import_bank = _awaited(Recollect.import_bank)
+    reembed = _awaited(Recollect.reembed)
 
     async def export(self, bank: str) -> list[dict[str, Any]]:
         return await asyncio.to_thread(lambda: list(self.sync.export(bank)))

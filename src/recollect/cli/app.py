@@ -17,7 +17,7 @@ from recollect.cli.looking import banks, config, documents, entities, export, me
 from recollect.cli.reading import load, recall, why
 from recollect.cli.session import Config, Db, Json, Session, command
 from recollect.cli.when import when
-from recollect.cli.writing import forget, import_, retain
+from recollect.cli.writing import forget, import_, reembed, retain
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Remember": ("retain", "forget"),
@@ -81,7 +81,7 @@ def _add(function: Callable[..., None], name: str | None = None) -> None:
 
 for _function in (
     *(retain, forget, recall, why, load, when),
-    *(update, supersede, invalidate, reinforce, review),
+    *(update, supersede, invalidate, reinforce, review, reembed),
     *(banks, memories, documents, entities, stats, export),
 ):
     _add(_function)

@@ -250,6 +250,24 @@ def import_(
     talk(f"imported {made.memories} memories and {made.documents} documents into {made.id}")
 
 
+def reembed(
+    session: Session,
+    bank: Annotated[str, typer.Argument(metavar="BANK", help="The bank.")],
+) -> None:
+    """Make a bank's vectors anew with the embedder in force; resumes where it stopped."""
+    from recollect.cli.output import emit, talk
+    from recollect.cli.progress import progress_bar
+
+    with session.open_existing() as memory:
+        with progress_bar("embedding") as progress:
+            made = memory.reembed(bank, progress=progress)
+        model = memory.bank(bank).embedder
+    if session.json:
+        emit({"bank": bank, "vectors": made, "embedder": model})
+        return
+    talk(f"{made} vectors made with {model}" if made else f"{bank} has vectors of {model} already")
+
+
 def _exported(file: str) -> Iterator[dict[str, Any]]:
     """Line by line: an export may be larger than memory."""
     import sys

@@ -6,6 +6,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from recollect.language.dates import readable
+from recollect.types import Memory
+
+
+def memory_passage(memory: Memory) -> str:
+    return passage(
+        memory.text,
+        date=memory.occurred_start or memory.mentioned_at,
+        context=memory.context,
+        speaker=memory.speaker,
+        title=memory.title,
+    )
 
 
 def passage(

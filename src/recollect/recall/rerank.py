@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.language.passage import passage
+from recollect.language.passage import memory_passage
 from recollect.models.base import Reranker
 from recollect.models.late import best_matches
 from recollect.recall.pool import Pool
 from recollect.storage.base import Filter, Floats, View
-from recollect.types import Memory
 
 
 def late_interaction(
@@ -52,18 +51,8 @@ def cross_encode(
     memories = view.load(pool.keys[best].tolist())
     best = best[np.isin(pool.keys[best], list(memories))]
     scores = np.full(len(pool), np.nan, np.float32)
-    scores[best] = reranker.score(query, [reading(m) for m in memories.values()])
+    scores[best] = reranker.score(query, [memory_passage(m) for m in memories.values()])
     return replace(pool, signals={**pool.signals, "cross": scores})
-
-
-def reading(memory: Memory) -> str:
-    return passage(
-        memory.text,
-        date=memory.occurred_start or memory.mentioned_at,
-        context=memory.context,
-        speaker=memory.speaker,
-        title=memory.title,
-    )
 
 
 def with_signal(pool: Pool, name: str, scores: Floats) -> Pool:

@@ -253,6 +253,15 @@ class Dump:
     evidence: Iterator[NewEvidence]
 
 
+@dataclass(frozen=True, slots=True)
+class StagedVector:
+    """A memory's vectors of the model a bank is moving to."""
+
+    key: int
+    vector: Floats
+    tokens: NDArray[np.int8] | None
+
+
 class Writing(View, Protocol):
     """A view under the bank's write lock, with the numbers a plan needs to make new rows."""
 
@@ -293,3 +302,6 @@ class Store(Protocol):
     def revisions(self, bank: str, memory_id: str) -> list[Memory]: ...
     def stats(self, bank: str) -> BankStats: ...
     def dump(self, bank: str) -> Dump: ...
+    def unstaged(self, bank: str, embedder: str, limit: int) -> Mapping[int, Memory]: ...
+    def stage(self, bank: str, embedder: str, vectors: Sequence[StagedVector]) -> None: ...
+    def switch_model(self, bank: str, model: ModelIdentity) -> bool: ...

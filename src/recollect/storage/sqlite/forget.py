@@ -191,7 +191,7 @@ class Forgetting:
         db, bank, n = self._db, self._number, self._rows.n(key)
         (blob,) = db.execute("SELECT entities FROM features WHERE n=?", (n,)).fetchone()
         self._named.update(np.frombuffer(blob, "<i8").tolist() if blob else ())
-        for table in ("memories", "features", "tokens"):
+        for table in ("memories", "features", "tokens", "staged"):
             db.execute(f"DELETE FROM {table} WHERE n=?", (n,))
         db.execute("DELETE FROM links WHERE bank=? AND source=?", (bank, key))
         db.execute("DELETE FROM links WHERE bank=? AND target=?", (bank, key))

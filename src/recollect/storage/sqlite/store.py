@@ -14,13 +14,14 @@ import orjson
 
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
-from recollect.storage.base import BankStats, Dump, ModelIdentity, Plan, View
+from recollect.storage.base import BankStats, Dump, ModelIdentity, Plan, StagedVector, View
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
+from recollect.storage.sqlite.reembed import stage, switch, unstaged
 from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.sqlite.write import Writer
 from recollect.storage.sqlite.writing import WritingView
@@ -148,7 +149,7 @@ class SqliteStore:
             if row is None:
                 return False
             (number,) = row
-            for table in ("memories", "features", "tokens"):
+            for table in ("memories", "features", "tokens", "staged"):
                 db.execute(
                     f"DELETE FROM {table} WHERE n >= ? AND n < ?",
                     (number << KEY_BITS, (number + 1) << KEY_BITS),
@@ -436,6 +437,21 @@ class SqliteStore:
             links,
             pages * page_size,
         )
+
+    # --- another model -----------------------------------------------------------------------
+
+    def unstaged(self, bank: str, embedder: str, limit: int) -> Mapping[int, Memory]:
+        return unstaged(self._execute, bank, self._number(bank), embedder, limit)
+
+    def stage(self, bank: str, embedder: str, vectors: Sequence[StagedVector]) -> None:
+        number = self._number(bank)
+        with self._transaction() as db:
+            stage(db, number, embedder, vectors)
+
+    def switch_model(self, bank: str, model: ModelIdentity) -> bool:
+        number = self._number(bank)
+        with self._transaction() as db:
+            return switch(db, number, model, _now())
 
     def dump(self, bank: str) -> Dump:
         return dump(bank, self._number(bank), self._execute)

@@ -1,0 +1,48 @@
+"""Another embedder for a bank: its vectors are made anew from the stored text.
+
+Staged beside the old ones, in batches, and switched in at once when all are there: the bank
+stays usable meanwhile for whoever has the old model, and an interrupted run resumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recollect.language.passage import memory_passage
+from recollect.models.base import Embedder
+from recollect.storage.base import ModelIdentity, StagedVector, Store
+
+GROUP = 128
+
+
+def reembed(
+    store: Store,
+    embedder: Embedder,
+    model: ModelIdentity,
+    bank: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """How many vectors were made. A bank that has the model already costs nothing."""
+    if store.model_of(bank) == model:
+        return 0
+    total, done = store.stats(bank).memories, 0
+    while True:
+        waiting = store.unstaged(bank, model[0], GROUP)
+        if not waiting and store.switch_model(bank, model):
+            return done
+        encoded = embedder.encode_passages([memory_passage(m) for m in waiting.values()])
+        store.stage(
+            bank,
+            model[0],
+            [
+                StagedVector(
+                    key,
+                    encoded.vectors[i],
+                    encoded.tokens[i] if model[2] and encoded.tokens else None,
+                )
+                for i, key in enumerate(waiting)
+            ],
+        )
+        done += len(waiting)
+        if progress:
+            progress(min(done, total), total)

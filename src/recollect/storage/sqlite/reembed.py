@@ -1,0 +1,79 @@
+"""Vectors of another model, made beside the old ones and switched in all at once.
+
+Staged vectors survive a crash, so making them again resumes; until the switch every search
+goes on with the old ones.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from recollect.storage.base import ModelIdentity, StagedVector
+from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
+from recollect.storage.sqlite.read import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.sqlite.record import vector_blob
+from recollect.types import Memory
+
+Execute = Callable[[str, Sequence[Any]], list[Any]]
+
+
+def unstaged(
+    execute: Execute, bank: str, number: int, embedder: str, limit: int
+) -> dict[int, Memory]:
+    """Memories, every version of them, that have no staged vector of `embedder` yet."""
+    columns = ", ".join(f"m.{c.strip()}" for c in MEMORY_COLUMNS.split(","))
+    rows = execute(
+        f"""SELECT {columns} FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
+        WHERE m.n >= ? AND m.n < ? AND s.n IS NULL ORDER BY m.n LIMIT ?""",
+        (embedder, number << KEY_BITS, (number + 1) << KEY_BITS, limit),
+    )
+    return {row[0] & KEY_MASK: memory_from_row(bank, row, ()) for row in rows}
+
+
+def stage(
+    db: sqlite3.Connection, number: int, embedder: str, vectors: Sequence[StagedVector]
+) -> None:
+    """A memory deleted meanwhile is passed over."""
+    db.executemany(
+        "INSERT OR REPLACE INTO staged SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM memories WHERE n = ?1)",
+        [
+            (
+                number << KEY_BITS | v.key,
+                embedder,
+                vector_blob(v.vector),
+                None if v.tokens is None else v.tokens.tobytes(),
+            )
+            for v in vectors
+        ],
+    )
+
+
+def switch(db: sqlite3.Connection, number: int, model: ModelIdentity, now: int) -> bool:
+    """Make the staged vectors the bank's; False when some memory has none yet."""
+    inside = (number << KEY_BITS, (number + 1) << KEY_BITS)
+    (missing,) = db.execute(
+        """SELECT count(*) FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
+        WHERE m.n >= ? AND m.n < ? AND s.n IS NULL""",
+        (model[0], *inside),
+    ).fetchone()
+    if missing:
+        return False
+    db.execute(
+        """UPDATE features SET vector = (SELECT s.vector FROM staged s WHERE s.n = features.n)
+        WHERE n >= ? AND n < ?""",
+        inside,
+    )
+    db.execute("DELETE FROM tokens WHERE n >= ? AND n < ?", inside)
+    db.execute(
+        "INSERT INTO tokens SELECT n, tokens FROM staged WHERE n >= ? AND n < ? AND tokens IS NOT NULL",
+        inside,
+    )
+    db.execute("DELETE FROM staged WHERE n >= ? AND n < ?", inside)
+    db.execute(
+        """UPDATE banks SET embedder = ?, dimensions = ?, token_dimensions = ?, generation = generation + 1,
+        seq = seq + 1, updated_at = ? WHERE bank = ?""",
+        (*model, now, number),
+    )
+    return True

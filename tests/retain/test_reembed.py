@@ -1,0 +1,71 @@
+"""Changing the embedder of a bank: from the stored text, resumable, usable meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import StoreError
+from recollect.testing import open_fake
+
+FACTS = [
+    f"Fact number {i} speaks of the {word}."
+    for i, word in enumerate(["kayak", "violin", "tent"] * 60)
+]
+
+
+@pytest.fixture
+def bank(db: Path) -> Path:
+    with open_fake(db) as memory:
+        memory.retain("b", FACTS[:3])
+        memory.update("b", memory.memories("b")[0].id, text="A fact about the lantern.")
+    return db
+
+
+def test_a_bank_of_another_model_is_refused_with_the_way_out(bank: Path) -> None:
+    with open_fake(bank, dimensions=32) as memory, pytest.raises(StoreError, match="reembed b"):
+        memory.recall("b", "lantern")
+
+
+def test_reembedding_makes_every_vector_anew(bank: Path) -> None:
+    with open_fake(bank, dimensions=32) as memory:
+        assert memory.reembed("b") == 4  # three facts and one earlier wording
+        assert memory.bank("b").dimensions == 32
+        assert memory.recall("b", "lantern").results[0].text == "A fact about the lantern."
+
+
+def test_reembedding_again_makes_nothing(bank: Path) -> None:
+    with open_fake(bank, dimensions=32) as memory:
+        memory.reembed("b")
+        assert memory.reembed("b") == 0
+
+
+def test_the_old_model_answers_until_the_switch_and_an_interrupted_run_resumes(db: Path) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise Interrupted
+
+    with open_fake(db) as old, open_fake(db, dimensions=32) as new:
+        old.retain("b", [{"text": t} for t in FACTS])
+        with pytest.raises(Interrupted):
+            new.reembed("b", progress=stop)
+        assert old.recall("b", "violin").results
+        made = new.reembed("b")
+        assert 0 < made < len(FACTS)
+
+
+def test_what_is_retained_during_the_run_is_embedded_too(db: Path) -> None:
+    with open_fake(db) as old, open_fake(db, dimensions=32) as new:
+        old.retain("b", FACTS[:3])
+        told: list[int] = []
+
+        def tell(done: int, total: int) -> None:
+            if not told:
+                told.append(done)
+                old.retain("b", "A late word about the harbour.")
+
+        new.reembed("b", progress=tell)
+        assert new.recall("b", "harbour").results[0].text == "A late word about the harbour."
