@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.memory import AsyncRecollect, Recollect
     from recollect.memory import aopen_memory as aopen
-    from recollect.memory import open_memory as open  # noqa: A004
+    from recollect.memory import open_memory as open
     from recollect.types import Arm, Band, Hit, Memory, MemoryType, RetainResult, State
 
 __all__ = [

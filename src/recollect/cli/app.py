@@ -22,7 +22,7 @@ from recollect.cli.writing import forget, import_, reembed, retain
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Remember": ("retain", "forget"),
     "Recall": ("recall", "why", "load", "when"),
-    "Correct": ("update", "supersede", "invalidate", "reinforce", "review"),
+    "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("export", "import"),
     "Check": ("doctor", "config", "eval", "demo"),
