@@ -3,8 +3,8 @@
     python training/evaluate.py DUMP.npz SHARE [OUT.json]
 
 The mix is a softmax regression over a query's candidates on standardised scores, fitted on the
-calibration sets alone (one vote a set); the probability of relevance is a logistic regression
-on the mixed score and the raw MaxSim. Nothing here looks at an evaluation set before reporting.
+calibration sets alone (one vote a set). Nothing here looks at an evaluation set before
+reporting. Probabilities are fitted by fit_relevance.py, which has recall's other signals too.
 """
 
 from __future__ import annotations
