@@ -179,10 +179,13 @@ def scale(name: str, result: Json, pages: Pages) -> list[str]:
         "recall, reranker off, CPU ms p50 / p95": lambda s: (
             f"{s['recall_rerank_off']['cpu_p50']:.1f} / {s['recall_rerank_off']['cpu_p95']:.1f}"
         ),
-        "recall, reranker on, CPU ms p50 / p95": lambda s: (
+        "recall, late interaction, CPU ms p50 / p95": lambda s: (
+            f"{s['recall_late_interaction']['cpu_p50']:.1f} / {s['recall_late_interaction']['cpu_p95']:.1f}"
+        ),
+        "recall, as shipped, CPU ms p50 / p95": lambda s: (
             f"{s['recall_rerank_on']['cpu_p50']:.1f} / {s['recall_rerank_on']['cpu_p95']:.1f}"
         ),
-        "recall, reranker on, wall ms p50": lambda s: f"{s['recall_rerank_on']['wall_p50']:.1f}",
+        "recall, as shipped, wall ms p50": lambda s: f"{s['recall_rerank_on']['wall_p50']:.1f}",
         "recalls a second, 1 / 8 callers": lambda s: " / ".join(
             f"{c['per_second']:.0f}" for c in s["callers"]
         ),
@@ -201,7 +204,10 @@ def scale(name: str, result: Json, pages: Pages) -> list[str]:
         "recall cost, CPU ms p50",
         {
             "reranker off": {s: one["recall_rerank_off"]["cpu_p50"] for s, one in sizes.items()},
-            "reranker on": {s: one["recall_rerank_on"]["cpu_p50"] for s, one in sizes.items()},
+            "late interaction": {
+                s: one["recall_late_interaction"]["cpu_p50"] for s, one in sizes.items()
+            },
+            "as shipped": {s: one["recall_rerank_on"]["cpu_p50"] for s, one in sizes.items()},
         },
         x="facts in the bank",
         y="ms",

@@ -127,6 +127,7 @@ def scale() -> dict[str, Any]:
         return {
             "recall_rerank_off": recall,
             "recall_rerank_on": recall,
+            "recall_late_interaction": recall,
             "callers": [{"per_second": 100.0}, {"per_second": 180.0}],
             "retain_batch": {"cpu_ms": 4.0},
             "retain_single": {"cpu_p50": 10.0},
