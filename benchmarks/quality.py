@@ -14,8 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 import sets
-from machine import write
+from machine import RESULTS, commit, write
 from recollect.eval.data import Dataset
 from recollect.eval.report import Report, ablate, evaluate
 from recollect.eval.splits import Split
@@ -34,30 +36,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-baseline", action="store_true")
     parser.add_argument("--no-recollect", action="store_true")
     parser.add_argument("--budget", default="mid")
+    parser.add_argument("--merge", action="store_true", help="keep the other sets of the file")
     parser.add_argument("--out", help="name of the result file (default quality-short or -full)")
     run(parser.parse_args(arguments))
 
 
 def run(options: argparse.Namespace) -> None:
-    found: dict[str, Any] = {}
-    for name in options.sets.split(","):
-        dataset = sets.read(name, Split(options.split), short=not options.full)
+    name = options.out or default_name(options)
+    found: dict[str, Any] = earlier(name) if options.merge else {}
+    for set_name in options.sets.split(","):
+        dataset = sets.read(set_name, Split(options.split), short=not options.full)
         if not any(True for _ in dataset.queries):
-            say(f"{name}: nothing in the {options.split} split")
+            say(f"{set_name}: nothing in the {options.split} split")
             continue
-        found[name] = {
+        found[set_name] = {
             "units": sum(1 for _ in dataset.units),
             "queries": sum(1 for _ in dataset.queries),
             "note": dataset.note,
+            "commit": commit(),
             "systems": measure(dataset, options),
         }
-    default = f"quality-{'full' if options.full else 'short'}"
-    if options.split != Split.REPORTED:
-        default += f"-{options.split}"
-    path = write(
-        options.out or default, {"kind": "quality", "ks": KS, "split": options.split, "sets": found}
-    )
-    say(f"wrote results/{path.name}")
+        # written after every set: a long run that is cut short keeps what it has
+        write(name, {"kind": "quality", "ks": KS, "split": options.split, "sets": found})
+    say(f"wrote results/{name}.json")
+
+
+def default_name(options: argparse.Namespace) -> str:
+    name = f"quality-{'full' if options.full else 'short'}"
+    return name if options.split == Split.REPORTED else f"{name}-{options.split}"
+
+
+def earlier(name: str) -> dict[str, Any]:
+    path = RESULTS / f"{name}.json"
+    return orjson.loads(path.read_bytes())["sets"] if path.exists() else {}
 
 
 def measure(dataset: Dataset, options: argparse.Namespace) -> dict[str, Any]:
