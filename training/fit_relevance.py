@@ -52,7 +52,7 @@ PLAN = (
     ("friendsqa", 2000, 120),
     ("timeqa", 2000, 120),
 )
-FIRST = ("semantic", "keyword", "before", "after", "keyword_before", "graph", "window", "length")
+FIRST = ("semantic", "keyword", "graph", "window", "length")
 LATE = (*FIRST, "late", "late_before")
 SIGNALS = (*LATE, "cross")
 MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE, "cross": SIGNALS}

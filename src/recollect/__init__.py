@@ -1,9 +1,9 @@
 """recollect: a memory that an AI agent can trust.
 
-    import recollect
-    with recollect.open("memory.db") as memory:
-        memory.retain("alice", "Alice joined Google last spring because she loves research.")
-        print(memory.recall("alice", "Where does Alice work?").as_context())
+import recollect
+with recollect.open("memory.db") as memory:
+    memory.retain("alice", "Alice joined Google last spring because she loves research.")
+    print(memory.recall("alice", "Where does Alice work?").as_context())
 """
 
 from __future__ import annotations

@@ -8,15 +8,22 @@ from datetime import datetime
 from recollect.language.dates import readable
 from recollect.types import Memory
 
+PREVIOUS_LENGTH = 200  # characters; the models were trained with as much
 
-def memory_passage(memory: Memory) -> str:
+
+def memory_passage(memory: Memory, before: Memory | None = None) -> str:
     return passage(
         memory.text,
         date=memory.occurred_start or memory.mentioned_at,
         context=memory.context,
         speaker=memory.speaker,
         title=memory.title,
+        previous=None if before is None else said(before.speaker, before.text),
     )
+
+
+def said(speaker: str | None, text: str) -> str:
+    return f"{speaker}: {text}" if speaker else text
 
 
 def passage(
@@ -26,7 +33,9 @@ def passage(
     context: str | None = None,
     speaker: str | None = None,
     title: str | None = None,
+    previous: str | None = None,
 ) -> str:
-    parts = [part for part in (context, title, speaker) if part]
-    said = ": ".join([*parts, text])
-    return said if date is None else f"[Date: {readable(date)}] {said}"
+    """`previous` is the turn that this one answers."""
+    answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}" if previous else None
+    whole = ": ".join([part for part in (context, answered, title, speaker) if part] + [text])
+    return whole if date is None else f"[Date: {readable(date)}] {whole}"

@@ -16,15 +16,15 @@ from importlib.resources import files
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.recall.boost import DAY, YEAR_DAYS
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
-from recollect.storage.base import NO_TIME, Columns, Filter, Floats, Keys, View
+from recollect.storage.base import NO_TIME, Columns, Floats, View
 from recollect.types import Arm, Window
 
+PULL = 7.0  # how much more the time weighs in a query that asks for little else
 _FAR = 1 << 60  # microseconds: later than any date
 
 
@@ -45,54 +45,24 @@ def calibrations(model: str) -> Mapping[str, Calibration]:
     return {name: Calibration(**entry) for name, entry in chosen.items()}
 
 
-def evidence(view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter) -> Pool:
+def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Pool:
     """The signals that cost nothing more than has been computed."""
     graph = pool.arms.get(Arm.GRAPH)
     nothing = np.zeros(len(pool), np.float32)
     signals = {
         "semantic": nothing if vector is None else _similarity(view, vector, pool),
+        "keyword": _keyword(view, query, pool) if Arm.KEYWORD in pool.arms else nothing,
         "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
         "window": _window(pool.columns, query),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
-        **_keyword(view, query, pool, allowed),
-        "before": nothing
-        if vector is None
-        else _of_turn(view, vector, pool.columns.before, allowed),
-        "after": nothing if vector is None else _of_turn(view, vector, pool.columns.after, allowed),
     }
     return replace(pool, signals={**pool.signals, **signals})
 
 
-def _keyword(view: View, query: Query, pool: Pool, allowed: Filter) -> dict[str, Floats]:
-    """The share of what the query's words could score, of the memory and of the turn before."""
-    scores = {
-        "keyword": np.zeros(len(pool), np.float32),
-        "keyword_before": np.zeros(len(pool), np.float32),
-    }
-    if Arm.KEYWORD not in pool.arms:
-        return scores
+def _keyword(view: View, query: Query, pool: Pool) -> Floats:
+    """The share of what the query's words could score, also of what only other arms found."""
     ceiling = np.float32(max(view.keyword_ceiling(query.hashes), 1e-9))
-    scores["keyword"] = view.keyword_scores(query.hashes, pool.keys) / ceiling
-    turns = _visible(view, pool.columns.before, allowed)
-    scores["keyword_before"][turns] = (
-        view.keyword_scores(query.hashes, pool.columns.before[turns]) / ceiling
-    )
-    return scores
-
-
-def _of_turn(view: View, vector: Floats, neighbours: Keys, allowed: Filter) -> Floats:
-    """Similarity of the turn before or after, where there is one."""
-    scores = np.zeros(len(neighbours), np.float32)
-    turns = _visible(view, neighbours, allowed)
-    if len(turns):
-        scores[turns] = view.similarity(vector, neighbours[turns])
-    return scores
-
-
-def _visible(view: View, neighbours: Keys, allowed: Filter) -> NDArray[np.int64]:
-    """Rows whose neighbour exists and may be seen."""
-    turns = np.flatnonzero(neighbours)
-    return turns[view.allows(neighbours[turns], allowed)]
+    return view.keyword_scores(query.hashes, pool.keys) / ceiling
 
 
 def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
@@ -107,8 +77,9 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
 
 
 def _window(columns: Columns, query: Query) -> Floats:
-    """Inside the time asked for, and not in one that was ruled out ("not last year")."""
-    signal = in_window(columns, query.window)
+    """Inside the time asked for, and not in one that was ruled out ("not last year"). The less a
+    query asks besides ("What did Alice do in March?"), the more its time decides."""
+    signal = in_window(columns, query.window) * (1 + PULL * query.time_pull)
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
     return signal.astype(np.float32)

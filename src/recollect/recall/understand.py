@@ -28,6 +28,7 @@ class Query:
     causal: bool  # asks for a cause or an effect
     time: QueryTime
     window: Window | None
+    time_pull: float  # 0..1: how much of the query is its time
 
 
 def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
@@ -45,7 +46,17 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         _CAUSAL.search(request.query) is not None,
         time,
         window,
+        1.0 if request.window is not None else _pull(request.query, time),
     )
+
+
+def _pull(text: str, time: QueryTime) -> float:
+    """1 when the query asks for little but a time, 0 when it has seven other terms or more."""
+    rest = list(text)
+    for expression in time.expressions:
+        start, end = expression.span
+        rest[start:end] = " " * (end - start)
+    return min(max((7 - len(query_terms("".join(rest)))) / 4, 0.0), 1.0)
 
 
 def _named(text: str, resolver: EntityResolver) -> tuple[int, ...]:

@@ -72,6 +72,7 @@ class Fact:
     last_reviewed_at: datetime | None = None
     source_ids: tuple[str, ...] = ()
     proof_count: int | None = None
+    previous: str | None = None  # the turn that this one answers
     chunk: int | None = None  # position of its chunk in the document
 
 

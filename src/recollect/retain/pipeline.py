@@ -14,6 +14,7 @@ from recollect.retain.extract import Source, sources
 from recollect.retain.items import Fact, items
 from recollect.retain.plan import Outcome, Planner
 from recollect.retain.prepare import Prepared, prepare, statement_hash
+from recollect.retain.turns import in_turn
 from recollect.storage.base import Batch, Store, View, Writing
 from recollect.telemetry import Run
 from recollect.types import ItemOutcome, RetainResult
@@ -122,9 +123,9 @@ def _retain_group(
 
 def _prepare(with_: Retaining, bank: str, group: list[Source]) -> list[list[Prepared]]:
     """All facts of the group in one pass of the model, then dealt out to their sources."""
-    facts = [f for s in group for f in s.facts]
-    resolver = with_.store.view(bank).resolver
-    flat = iter(prepare(facts, with_.embedder, resolver, with_.settings.agent_names))
+    view = with_.store.view(bank)
+    facts = in_turn(group, view.newest())
+    flat = iter(prepare(facts, with_.embedder, view.resolver, with_.settings.agent_names))
     return [[next(flat) for _ in s.facts] for s in group]
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
 from recollect.errors import InvalidInput
 from recollect.ids import new_id
 from recollect.language.dates import to_micros
+from recollect.language.passage import said
 from recollect.language.terms import query_terms
 from recollect.language.tokens import count_tokens
 from recollect.retain.dedupe import NEAR_COSINE, is_nearly_same, is_same, replaced_by
@@ -36,7 +37,6 @@ from recollect.storage.ranking import dots
 from recollect.types import Chunk, Evidence, LinkKind, Memory, MemoryType, State
 
 NEIGHBOURS = 8
-CONVERSATION = timedelta(hours=1)  # turns this close in time belong together
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class Planner:
                 known_from,
                 None,
                 sources,
-                self._before(prepared.fact, source),
+                self._before(prepared.fact),
             )
         )
         state.new_at.append(number)
@@ -282,20 +282,14 @@ class Planner:
             state.by_slot.setdefault(prepared.slot_hash, []).append(key)
         return key
 
-    def _before(self, fact: Fact, source: Source) -> int:
-        """The turn that this one answers ("Yes, last Tuesday."): what came just before it in the
-        same document, or within the hour. Recall reads the two together."""
-        if fact.speaker is None:
+    def _before(self, fact: Fact) -> int:
+        """The key of the turn that this one answers."""
+        if fact.previous is None:
             return 0
         key = self._state.keys[-1] if self._state.keys else self._view.next_key - 1
         last = self._state.memories.get(key) or self._view.load([key]).get(key)
-        if last is None or last.speaker is None:
-            return 0
-        if source.document_id is not None and last.document_id == source.document_id:
-            return key
-        if fact.said_at is None or last.mentioned_at is None:
-            return 0
-        return key if abs(fact.said_at - last.mentioned_at) <= CONVERSATION else 0
+        # Somebody else may have written since this fact was read.
+        return key if last is not None and said(last.speaker, last.text) == fact.previous else 0
 
     def _memory(self, source: Source, prepared: Prepared) -> Memory:
         fact = prepared.fact

@@ -88,6 +88,7 @@ def embedded_text(fact: Fact) -> str:
         context=fact.context,
         speaker=fact.speaker,
         title=fact.title,
+        previous=fact.previous,
     )
 
 

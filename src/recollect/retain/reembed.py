@@ -6,11 +6,14 @@ stays usable meanwhile for whoever has the old model, and an interrupted run res
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+import numpy as np
 
 from recollect.language.passage import memory_passage
 from recollect.models.base import Embedder
 from recollect.storage.base import ModelIdentity, StagedVector, Store
+from recollect.types import Memory
 
 GROUP = 128
 
@@ -30,7 +33,7 @@ def reembed(
         waiting = store.unstaged(bank, model[0], GROUP)
         if not waiting and store.switch_model(bank, model):
             return done
-        encoded = embedder.encode_passages([memory_passage(m) for m in waiting.values()])
+        encoded = embedder.encode_passages(_passages(store, bank, waiting))
         store.stage(
             bank,
             model[0],
@@ -46,3 +49,13 @@ def reembed(
         done += len(waiting)
         if progress:
             progress(min(done, total), total)
+
+
+def _passages(store: Store, bank: str, waiting: Mapping[int, Memory]) -> list[str]:
+    """As they were embedded first, with the turn each one answers."""
+    view = store.view(bank)
+    before = view.columns(np.array(list(waiting), np.int64)).before.tolist()
+    turns = view.load([key for key in before if key])
+    return [
+        memory_passage(m, turns.get(key)) for m, key in zip(waiting.values(), before, strict=True)
+    ]

@@ -116,7 +116,6 @@ class Columns:
     lifetime_days: Floats  # the kind's window; NaN when it never ages
     proof: NDArray[np.int32]
     before: NDArray[np.int64]  # key of the turn before, 0 for none
-    after: NDArray[np.int64]
     tokens: NDArray[np.int32]
 
 
@@ -157,6 +156,7 @@ class View(Protocol):
     def columns(self, keys: Keys) -> Columns: ...
     def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]: ...
     def load(self, keys: Iterable[int]) -> Mapping[int, Memory]: ...  # less those deleted since
+    def newest(self) -> Memory | None: ...
     def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]: ...
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
         """The key of a memory's newest wording, or of the one that was known then."""

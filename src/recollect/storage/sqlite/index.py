@@ -204,17 +204,6 @@ class Snapshot:
             inside &= (ended > start) | ((ended == began) & (began >= start))
         return np.flatnonzero(inside).astype(np.int32)
 
-    @cached_property
-    def after(self) -> NDArray[np.int64]:
-        """Of each row the key of the turn that follows it, 0 for none."""
-        out = np.zeros(len(self.keys), np.int64)
-        before = self.columns["before"]
-        rows = np.flatnonzero((before > 0) & self.alive)
-        held = self.known(before[rows])  # the turn before may have been forgotten
-        at = self.rows_of(before[rows])
-        out[at[held]] = self.keys[rows[held]]
-        return out
-
     def entities_of(self, row: int) -> NDArray[np.int64]:
         return self.entity_ids[self.entity_offsets[row] : self.entity_offsets[row + 1]]
 

@@ -180,7 +180,6 @@ class SqliteView:
             c["lifetime_days"][rows],
             c["proof"][rows],
             c["before"][rows],
-            self.snapshot.after[rows],
             c["tokens"][rows],
         )
 
@@ -205,6 +204,11 @@ class SqliteView:
         names = self.entity_cache.names
         found = tuple(names[e] for e in self.snapshot.entities_of(at).tolist() if e in names)
         return memory_from_row(self.bank, row, found)
+
+    def newest(self) -> Memory | None:
+        held = np.flatnonzero(self.snapshot.alive)
+        key = int(self.snapshot.keys[held[-1]]) if len(held) else 0
+        return self.load([key]).get(key)
 
     def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
         ns = [self.number << KEY_BITS | int(k) for k in keys]
