@@ -104,7 +104,9 @@ def test_values_seen_by_others_do_not_supersede(memory: recollect.Recollect) -> 
     assert memory.load("b", old).state is State.ACTIVE
 
 
-WORDS = st.sampled_from(["red", "blue", "cat", "dog", "runs", "sleeps", "tea", "milk", "Bob", "Ann", "Rome", "Oslo"])
+WORDS = st.sampled_from(
+    ["red", "blue", "cat", "dog", "runs", "sleeps", "tea", "milk", "Bob", "Ann", "Rome", "Oslo"]
+)
 TEXTS = st.lists(WORDS, min_size=2, max_size=5).map(" ".join)
 
 
