@@ -11,7 +11,20 @@ from recollect.types import Memory
 PREVIOUS_LENGTH = 200  # characters; the models were trained with as much
 
 
-def memory_passage(memory: Memory, before: Memory | None = None) -> str:
+class Passage(str):
+    """A text for a model to read. `muted` is a span that is context only: it colours the vectors
+    of the rest and has no token vectors of its own (the turn it comes from has them)."""
+
+    __slots__ = ("muted",)
+    muted: tuple[int, int]
+
+    def __new__(cls, text: str, muted: tuple[int, int] = (0, 0)) -> Passage:
+        made = super().__new__(cls, text)
+        made.muted = muted
+        return made
+
+
+def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
     return passage(
         memory.text,
         date=memory.occurred_start or memory.mentioned_at,
@@ -34,8 +47,10 @@ def passage(
     speaker: str | None = None,
     title: str | None = None,
     previous: str | None = None,
-) -> str:
-    """`previous` is the turn that this one answers."""
-    answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}" if previous else None
-    whole = ": ".join([part for part in (context, answered, title, speaker) if part] + [text])
-    return whole if date is None else f"[Date: {readable(date)}] {whole}"
+) -> Passage:
+    """`previous` is the turn that this one answers: read with it, but not part of it."""
+    head = "" if date is None else f"[Date: {readable(date)}] "
+    head += f"{context}: " if context else ""
+    answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}: " if previous else ""
+    tail = ": ".join([part for part in (title, speaker) if part] + [text])
+    return Passage(head + answered + tail, (len(head), len(head) + len(answered)))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ModelError
+from recollect.language.passage import Passage
 from recollect.models.base import Encoded
 from recollect.models.folder import ModelFolder, read_folder
 from recollect.models.late import pool_tokens
@@ -147,7 +148,11 @@ class OnnxEmbedder:
             if self._tokens is not None:
                 for row, place in enumerate(places):
                     ids = np.asarray(batch[row].ids, dtype=np.int64)
-                    tokens[place] = self._rows(outputs, row, ids, prune=prune)
+                    if prune:
+                        muted = _muted(batch[row], texts[place], len(prefix))
+                        tokens[place] = self._kept(outputs, row, ids, muted)
+                    else:
+                        tokens[place] = self._weighed(outputs, row, ids)
         return Encoded(
             np.stack(vectors) if vectors else np.empty((0, self._dimensions), dtype=np.float32),
             tuple(tokens) if self._tokens is not None else None,
@@ -167,20 +172,36 @@ class OnnxEmbedder:
         norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9)
         return (pooled / norms).astype(np.float32, copy=False)
 
-    def _rows(
-        self, outputs: Sequence[NDArray[Any]], row: int, ids: Ids, *, prune: bool
+    def _kept(
+        self, outputs: Sequence[NDArray[Any]], row: int, ids: Ids, muted: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
+        """Of a passage: the tokens that carry meaning, and of long texts not every one."""
         assert self._tokens is not None
         vectors = cast("NDArray[np.int8]", outputs[self._tokens][row, : len(ids)])
-        if prune:
-            kept = ~np.isin(ids, self._skip)
-            # A text of stop words alone keeps its first token, so that it can be found at all.
-            kept[0] |= not kept.any()
-            return pool_tokens(vectors[kept], self._graph.folder.max_tokens)
+        kept = ~np.isin(ids, self._skip) & ~muted
+        # A text of stop words alone keeps its first token, so that it can be found at all.
+        kept[0] |= not kept.any()
+        return pool_tokens(vectors[kept], self._graph.folder.max_tokens)
+
+    def _weighed(self, outputs: Sequence[NDArray[Any]], row: int, ids: Ids) -> NDArray[np.int8]:
+        """Of a query: all tokens, each as long as it is important."""
+        assert self._tokens is not None
+        vectors = cast("NDArray[np.int8]", outputs[self._tokens][row, : len(ids)])
         if self._weights is None:
             return vectors.copy()
         weights = outputs[self._weights][row, : len(ids), None]
         return np.round(vectors * weights).astype(np.int8)
+
+
+def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_]:
+    """Which tokens belong to the part of a passage that is context only."""
+    start, end = text.muted if isinstance(text, Passage) else (0, 0)
+    if start == end:
+        return np.zeros(len(encoding.ids), dtype=np.bool_)
+    spans = np.array(encoding.offsets)
+    return (
+        (spans[:, 0] >= start + shift) & (spans[:, 1] <= end + shift) & (spans[:, 1] > spans[:, 0])
+    )
 
 
 class OnnxReranker:
