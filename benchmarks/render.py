@@ -112,7 +112,7 @@ def _abstention(result: Json) -> Iterable[str]:
     rows: list[str] = []
     for set_name, one in result["sets"].items():
         for system, s in one["systems"].items():
-            o = s["overall"]
+            o = s.get("overall", {})
             if not any(m in o for m in ("abstention_recall", "forbidden@10")):
                 continue
             cells = " | ".join(
@@ -308,7 +308,7 @@ def where(result: Json) -> list[str]:
 
 
 def _has(system: Json) -> bool:
-    return "recall@10" in system["overall"]
+    return "recall@10" in system.get("overall", {})
 
 
 def _value(system: Json, measure: str) -> float:
