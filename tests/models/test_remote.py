@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.models.conftest import Service
+from .conftest import Service
 
 from recollect.errors import ModelError
 from recollect.models import load_embedder, load_reranker

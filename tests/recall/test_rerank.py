@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recollect import Recollect
 from recollect.config import Settings
 from recollect.recall.relevance import calibrations, sigmoid, spread
-from recollect.recall.rerank import reading
+from recollect.language.passage import memory_passage
 from recollect.types import Memory
 
 from .columns import pool
@@ -86,13 +86,13 @@ def test_a_reranker_reads_date_context_and_text() -> None:
         context="lunch",
         occurred_start=datetime(2022, 6, 5, tzinfo=UTC),
     )
-    assert reading(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
+    assert memory_passage(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
 
 
 def test_without_a_date_of_its_own_it_reads_when_it_was_said() -> None:
     said = Memory(id="m", bank="b", text="Tea.", mentioned_at=datetime(2022, 6, 5, tzinfo=UTC))
-    assert reading(said).startswith("[Date: June 05, 2022")
-    assert reading(Memory(id="m", bank="b", text="Tea.")) == "Tea."
+    assert memory_passage(said).startswith("[Date: June 05, 2022")
+    assert memory_passage(Memory(id="m", bank="b", text="Tea.")) == "Tea."
 
 
 # --- how many are read -------------------------------------------------------------------------

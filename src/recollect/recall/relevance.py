@@ -24,7 +24,9 @@ from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Floats, View
 from recollect.types import Arm, Window
 
-PULL = 7.0  # how much more the time weighs in a query that asks for little else
+# How much more the time weighs in a query that asks for little else. Outside it counts for more
+# than inside: being in March does not make a memory relevant, being in May rules it out.
+PULL_IN, PULL_OUT = 4.0, 11.0
 _FAR = 1 << 60  # microseconds: later than any date
 
 
@@ -79,7 +81,8 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
 def _window(columns: Columns, query: Query) -> Floats:
     """Inside the time asked for, and not in one that was ruled out ("not last year"). The less a
     query asks besides ("What did Alice do in March?"), the more its time decides."""
-    signal = in_window(columns, query.window) * (1 + PULL * query.time_pull)
+    signal = in_window(columns, query.window)
+    signal = signal * (1 + np.where(signal > 0, PULL_IN, PULL_OUT) * query.time_pull)
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
     return signal.astype(np.float32)

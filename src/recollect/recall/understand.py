@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 
 from recollect.language.entities import EntityResolver, find_entities
 from recollect.language.terms import query_terms, term_hash
@@ -11,6 +12,7 @@ from recollect.language.time import QueryTime, read_query
 from recollect.recall.request import RecallRequest
 from recollect.types import Window
 
+SEASON = timedelta(days=93)
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -51,12 +53,22 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
 
 
 def _pull(text: str, time: QueryTime) -> float:
-    """1 when the query asks for little but a time, 0 when it has seven other terms or more."""
+    """How much of the query is its time: 1 for "What did Alice do in March?", where hardly
+    anything else is asked, 0 when five other terms are, or when the time is longer than a
+    season: "from 1985 to 1987" frames a question more than it is one."""
+    window = time.window
+    if (
+        window is None
+        or window.start is None
+        or window.end is None
+        or window.end - window.start > SEASON
+    ):
+        return 0.0
     rest = list(text)
     for expression in time.expressions:
         start, end = expression.span
         rest[start:end] = " " * (end - start)
-    return min(max((7 - len(query_terms("".join(rest)))) / 4, 0.0), 1.0)
+    return min(max((5 - len(query_terms("".join(rest)))) / 2, 0.0), 1.0)
 
 
 def _named(text: str, resolver: EntityResolver) -> tuple[int, ...]:

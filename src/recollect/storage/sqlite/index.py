@@ -345,9 +345,9 @@ def _flat(blobs: Sequence[bytes | None], at: int) -> tuple[NDArray[np.int64], Ro
 
 
 def _exact(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Rounded, because a matrix product adds in an order that depends on the row's place: equal
+    """Row by row: a matrix product adds in an order that depends on the row's place, and equal
     vectors must score equal."""
-    return np.round(matrix.astype(np.float32) @ vector, 6)
+    return np.einsum("ij,j->i", matrix.astype(np.float32), vector)
 
 
 def _dots(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
