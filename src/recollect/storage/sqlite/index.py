@@ -28,6 +28,7 @@ KEY_BITS = 40
 KEY_MASK = (1 << KEY_BITS) - 1
 _FIELDS = len(FIELD_WEIGHTS)
 _QUERIES_KEPT = 8
+SIFTED = 2000
 _MASKS = 64
 
 
@@ -139,7 +140,9 @@ class Snapshot:
         return Found(keys, scores)
 
     def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-        return _exact(vector, self.vectors[rows])
+        """Exact for what is ranked against each other; a whole window of thousands is only sifted."""
+        dots = _exact if len(rows) <= SIFTED else _dots
+        return dots(vector, self.vectors[rows])
 
     def keyword(self, terms: Sequence[int], mask: Mask, k: int) -> Found:
         scores = self.bm25(terms)
