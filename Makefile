@@ -22,8 +22,8 @@ demo: $(VENV)/.base
 test: lint types imports unit
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests benchmarks training
-	$(BIN)/ruff format --check src tests benchmarks training
+	$(BIN)/ruff check src tests benchmarks training tools
+	$(BIN)/ruff format --check src tests benchmarks training tools
 
 types: $(VENV)/.dev
 	$(BIN)/pyright
@@ -35,13 +35,13 @@ unit: $(VENV)/.dev
 	$(BIN)/pytest
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.run --short
+	$(BIN)/python benchmarks/run.py --short
 
 bench-full: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.run --full
+	$(BIN)/python benchmarks/run.py --full
 
 bench-peers: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python benchmarks/run.py --peers
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis benchmarks/.cache

@@ -17,7 +17,7 @@ from recollect.recall.pool import Pool
 from recollect.storage.base import NO_TIME, Columns, Floats
 from recollect.types import MemoryType, State, Window
 
-ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1, "order": 0.3}
+ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1, "order": 0.2}
 DAY = 86_400_000_000  # microseconds
 YEAR_DAYS = 365
 AGING, STALE, EXPIRED = 0.75, 1.0, 1.5  # shares of a kind's window used up

@@ -3,6 +3,8 @@ date, so the event is looked up in the bank first."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 
 from recollect.language.dates import from_micros
@@ -10,7 +12,7 @@ from recollect.language.terms import query_terms, term_hash
 from recollect.language.time import EventAnchor, Grain, window_for_event
 from recollect.models.base import Embedder
 from recollect.storage.base import NO_TIME, Filter, View
-from recollect.types import Window
+from recollect.types import Memory, Window
 
 LOOKED_AT = 5
 SURE = 0.45  # cosine, or share of the event's words, that makes a memory the event
@@ -40,6 +42,8 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     if score[best] < 0:
         return None
     memory = view.load([int(keys[best])])[int(keys[best])]
+    if not _dated(memory):
+        return None
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
     start, end = (
         from_micros(int(columns.happened_from[best])),
@@ -47,3 +51,14 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     )
     found = window_for_event(event, start, end, grain)
     return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})")
+
+
+def _dated(memory: Memory) -> bool:
+    """Something told with no time bears the time of telling; that says nothing of the event."""
+    if (
+        memory.occurred_start is not None
+        or memory.created_at is None
+        or memory.mentioned_at is None
+    ):
+        return True
+    return abs(memory.mentioned_at - memory.created_at) > timedelta(minutes=1)

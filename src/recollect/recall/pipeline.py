@@ -95,7 +95,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         weights = RRF if settings.fusion == "rrf" else WEIGHTED
         pool = fuse(view, found.lists, weights, settings.rrf_k)
         pool = replace(pool, columns=as_known(pool.columns, request.allowed.as_of))
-        pool = evidence(view, query, found.vector, pool)
+        meaning = None if "semantic" in request.without else found.vector
+        pool = evidence(view, query, meaning, pool)
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
