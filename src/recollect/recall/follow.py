@@ -3,7 +3,7 @@ the query. A reranker reads each memory by itself and buries such finds; this br
 
 Two ways lead on. Causal links from the best hits, when the query asks for a cause or an effect
 ("why", "what happened after"). And, in a deep search, chains of names: "Alice's manager's team" starts at the
-memories that name Alice and walks from name to name, through relevant memories first. Either
+memories that name Alice and walks from name to name, through memories that fit the rest of the query. Either
 gives a memory a support in [0, 1], and relevance becomes 1 − (1 − relevance)(1 − support).
 """
 
@@ -26,15 +26,19 @@ HOPS = 3
 BEAM = 16
 DECAY = 0.8
 PER_NAME = 50
-UNREAD = 0.4  # how well a memory that nothing else found passes a chain on
+UNFIT = 0.2  # how well a memory that has nothing to do with the query passes a chain on
+CHAIN = 0.7  # what the best of a hop is worth, if nothing fits the query better
 
 
-def follow(view: View, query: Query, pool: Pool, allowed: Filter, deep: bool) -> Pool:
+def follow(
+    view: View, query: Query, pool: Pool, allowed: Filter, rest: Floats | None = None
+) -> Pool:
+    """`rest` is the vector of the query without its names; given, chains of names are walked."""
     support = np.zeros(len(pool), np.float32)
     if query.causal:
         support = _causal(view, pool, allowed)
-    if deep and query.entities:
-        support = np.maximum(support, _chain(view, query, pool, allowed))
+    if rest is not None and query.entities:
+        support = np.maximum(support, _chain(view, query, pool, allowed, rest))
     if not support.any():
         return pool
     relevance = 1 - (1 - pool.relevance) * (1 - support)
@@ -62,38 +66,45 @@ def _causal(view: View, pool: Pool, allowed: Filter) -> Floats:
     return support
 
 
-def _chain(view: View, query: Query, pool: Pool, allowed: Filter) -> Floats:
-    """Activation that reaches a memory over names, at most HOPS memories away from the query's."""
+def _chain(view: View, query: Query, pool: Pool, allowed: Filter, rest: Floats) -> Floats:
+    """Activation that reaches a memory over names, at most HOPS memories away from the query's.
+
+    "Dana leads the Harbor team" says nothing about Alice: what is on the way must fit the *rest*
+    of the query ("manager's team work on"), whose vector `rest` is. Each hop is judged within
+    itself, so that a long chain fades by its length alone.
+    """
     support = np.zeros(len(pool), np.float32)
     place = _places(pool)
-    top = float(pool.relevance.max()) if len(pool) else 0.0
+    fits = view.similarity(rest, pool.keys)
+    best_fit = float(np.max(fits, initial=1e-6))
+    fits = np.clip(fits / best_fit, 0.0, 1.0)
     names: dict[int, float] = dict.fromkeys(query.entities, 1.0)
-    walked: set[int] = set()
+    walked, visited = set[int](), set[int]()
     for hop in range(HOPS):
-        reached = _step(view, names, allowed, pool, place, top)
+        reached = _step(view, names, allowed, rest, best_fit)
+        fresh = sorted(
+            ((a, k) for k, a in reached.items() if k not in visited), key=lambda e: (-e[0], e[1])
+        )[:BEAM]
+        if not fresh:
+            break
         walked.update(names)
-        best = sorted(reached.items(), key=lambda e: (-e[1], e[0]))[:BEAM]
-        for key, activation in best:
-            at = place.get(key)
-            if at is not None and hop > 0:  # those that name Alice herself need no chain
-                support[at] = max(support[at], activation)
+        visited.update(key for _, key in fresh)
+        strongest = fresh[0][0]
         names = {}
-        for (_, activation), held in zip(
-            best, view.entities_of(np.array([k for k, _ in best], np.int64)), strict=True
-        ):
-            for entity in held:
+        held = view.entities_of(np.array([key for _, key in fresh], np.int64))
+        for (activation, key), entities in zip(fresh, held, strict=True):
+            share = DECAY**hop * (activation / strongest) ** 2
+            if hop > 0 and key in place:  # those that name Alice herself need no chain
+                at = place[key]
+                support[at] = max(support[at], CHAIN * share * fits[at])
+            for entity in entities:
                 if entity not in walked:
-                    names[entity] = max(names.get(entity, 0.0), activation * DECAY)
+                    names[entity] = max(names.get(entity, 0.0), share)
     return support
 
 
 def _step(
-    view: View,
-    names: Mapping[int, float],
-    allowed: Filter,
-    pool: Pool,
-    place: Mapping[int, int],
-    top: float,
+    view: View, names: Mapping[int, float], allowed: Filter, rest: Floats, best_fit: float
 ) -> dict[int, float]:
     """From names to the memories that hold them. A name that is everywhere leads nowhere."""
     reached: dict[int, float] = {}
@@ -101,14 +112,9 @@ def _step(
         view.naming(list(names), allowed, PER_NAME), names.values(), strict=True
     ):
         passed = activation / (1 + 0.25 * math.log(max(count, 1)))
-        for key in keys.tolist():
-            at = place.get(key)
-            fit = (
-                UNREAD
-                if at is None or not top
-                else UNREAD + (1 - UNREAD) * float(pool.relevance[at]) / top
-            )
-            reached[key] = max(reached.get(key, 0.0), passed * fit)
+        fits = np.clip(view.similarity(rest, keys) / best_fit, 0.0, 1.0) if len(keys) else []
+        for key, fit in zip(keys.tolist(), np.asarray(fits).tolist(), strict=True):
+            reached[key] = max(reached.get(key, 0.0), passed * (UNFIT + (1 - UNFIT) * fit))
     return reached
 
 

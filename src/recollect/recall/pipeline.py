@@ -26,7 +26,7 @@ from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Retrieved, retrieve
 from recollect.recall.understand import Query, understand
-from recollect.storage.base import Columns, View
+from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, State
 
@@ -109,7 +109,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         and (query.causal or deep)
     ):
         with run.stage("follow"):
-            pool = follow(view, query, pool, request.allowed, deep)
+            rest = _rest(with_, query, run) if deep and query.entities else None
+            pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
         if "boost" in request.without:
             pool = replace(pool, final=pool.relevance)
@@ -138,6 +139,15 @@ def _with_event(
         except RecollectError as error:
             run.degrade("event", error.message)
             return query
+
+
+def _rest(with_: Recalling, query: Query, run: Run) -> Floats | None:
+    """The meaning of the query without its names."""
+    try:
+        return with_.embedder.encode_queries([query.rest]).vectors[0]
+    except RecollectError as error:
+        run.degrade("chain", error.message)
+        return None
 
 
 def search_depth(request: RecallRequest, settings: Settings) -> int:

@@ -24,9 +24,6 @@ from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Floats, View
 from recollect.types import Arm, Window
 
-# How much more the time weighs in a query that asks for little else. Outside it counts for more
-# than inside: being in March does not make a memory relevant, being in May rules it out.
-PULL_IN, PULL_OUT = 4.0, 11.0
 _FAR = 1 << 60  # microseconds: later than any date
 
 
@@ -82,7 +79,7 @@ def _window(columns: Columns, query: Query) -> Floats:
     """Inside the time asked for, and not in one that was ruled out ("not last year"). The less a
     query asks besides ("What did Alice do in March?"), the more its time decides."""
     signal = in_window(columns, query.window)
-    signal = signal * (1 + np.where(signal > 0, PULL_IN, PULL_OUT) * query.time_pull)
+    signal = signal * (1 + np.where(signal > 0, query.time_pull.inside, query.time_pull.outside))
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
     return signal.astype(np.float32)

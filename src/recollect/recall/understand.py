@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
 from recollect.language.terms import query_terms, term_hash
@@ -13,6 +14,7 @@ from recollect.recall.request import RecallRequest
 from recollect.types import Window
 
 SEASON = timedelta(days=93)
+INSIDE, INSIDE_ALONE, OUTSIDE = 4.0, 10.0, 11.0
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -21,20 +23,31 @@ _CAUSAL = re.compile(
 )
 
 
+class TimePull(NamedTuple):
+    """How much more than usual the time weighs, because little else is asked. Outside it counts
+    for more than inside: being in March does not make a memory relevant, unless nothing but
+    March was asked for; being in May rules it out."""
+
+    inside: float
+    outside: float
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     text: str
     terms: tuple[str, ...]
     hashes: tuple[int, ...]
     entities: tuple[int, ...]  # of the bank, named in the query
+    rest: str  # the query without those names
     causal: bool  # asks for a cause or an effect
     time: QueryTime
     window: Window | None
-    time_pull: float  # 0..1: how much of the query is its time
+    time_pull: TimePull
 
 
 def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
     terms = query_terms(request.query)
+    entities, rest = _named(request.query, resolver)
     time = read_query(request.query, request.now)
     window = request.window
     if window is None and time.window is not None:
@@ -44,18 +57,19 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         request.query,
         terms,
         tuple(term_hash(t) for t in terms),
-        _named(request.query, resolver),
+        entities,
+        rest,
         _CAUSAL.search(request.query) is not None,
         time,
         window,
-        1.0 if request.window is not None else _pull(request.query, time),
+        _pull(request.query, time) if request.window is None else TimePull(INSIDE, OUTSIDE),
     )
 
 
-def _pull(text: str, time: QueryTime) -> float:
-    """How much of the query is its time: 1 for "What did Alice do in March?", where hardly
-    anything else is asked, 0 when five other terms are, or when the time is longer than a
-    season: "from 1985 to 1987" frames a question more than it is one."""
+def _pull(text: str, time: QueryTime) -> TimePull:
+    """Strong for "What did Alice do in March?", where hardly anything else is asked; none when
+    five other terms are, or when the time is longer than a season: "from 1985 to 1987" frames
+    a question more than it is one."""
     window = time.window
     if (
         window is None
@@ -63,18 +77,25 @@ def _pull(text: str, time: QueryTime) -> float:
         or window.end is None
         or window.end - window.start > SEASON
     ):
-        return 0.0
+        return TimePull(0.0, 0.0)
     rest = list(text)
     for expression in time.expressions:
         start, end = expression.span
         rest[start:end] = " " * (end - start)
-    return min(max((5 - len(query_terms("".join(rest)))) / 2, 0.0), 1.0)
+    others = len(query_terms("".join(rest)))
+    pull = min(max((5 - others) / 2, 0.0), 1.0)
+    return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE)
 
 
-def _named(text: str, resolver: EntityResolver) -> tuple[int, ...]:
+def _named(text: str, resolver: EntityResolver) -> tuple[tuple[int, ...], str]:
+    """The bank's entities that the query names, and the query without them."""
     found: list[int] = []
+    rest = list(text)
     for mention in find_entities(text, known=resolver.matcher()):
         match = resolver.resolve(mention.text, mention.kind, found)
-        if match.entity is not None and match.entity.id not in found:
-            found.append(match.entity.id)
-    return tuple(found)
+        if match.entity is not None:
+            start, end = mention.span
+            rest[start:end] = " " * (end - start)
+            if match.entity.id not in found:
+                found.append(match.entity.id)
+    return tuple(found), " ".join("".join(rest).split())
