@@ -26,7 +26,7 @@ from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Retrieved, retrieve
 from recollect.recall.understand import Query, understand
-from recollect.storage.base import Floats, View
+from recollect.storage.base import Columns, Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, State
 
