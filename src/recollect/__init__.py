@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recollect.aio import AsyncRecollect
+    from recollect.aio import aopen_memory as aopen
     from recollect.errors import RecollectError
-    from recollect.memory import AsyncRecollect, Recollect
-    from recollect.memory import aopen_memory as aopen
+    from recollect.memory import Recollect
     from recollect.memory import open_memory as open
     from recollect.types import Arm, Band, Hit, Memory, MemoryType, RetainResult, State
 
@@ -37,9 +38,9 @@ __version__ = "0.1.0"
 # Imported when first named: `recollect --help` must not wait for numpy and the whole library.
 _HOMES = {
     "RecollectError": "errors",
-    "AsyncRecollect": "memory",
+    "AsyncRecollect": "aio",
     "Recollect": "memory",
-    "aopen": "memory:aopen_memory",
+    "aopen": "aio:aopen_memory",
     "open": "memory:open_memory",
 } | dict.fromkeys(("Arm", "Band", "Hit", "Memory", "MemoryType", "RetainResult", "State"), "types")
 

@@ -112,8 +112,8 @@ def _step(
         view.naming(list(names), allowed, PER_NAME), names.values(), strict=True
     ):
         passed = activation / (1 + 0.25 * math.log(max(count, 1)))
-        fits = np.clip(view.similarity(rest, keys) / best_fit, 0.0, 1.0) if len(keys) else []
-        for key, fit in zip(keys.tolist(), np.asarray(fits).tolist(), strict=True):
+        fits = np.clip(view.similarity(rest, keys) / best_fit, 0.0, 1.0)
+        for key, fit in zip(keys.tolist(), fits.tolist(), strict=True):
             reached[key] = max(reached.get(key, 0.0), passed * (UNFIT + (1 - UNFIT) * fit))
     return reached
 

@@ -1,0 +1,100 @@
+"""The same verbs, awaited. A face over the one core, not a copy of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from recollect.config import Settings, load_settings
+from recollect.errors import StoreError
+from recollect.memory import Recollect
+from recollect.recall.result import RecallResult
+from recollect.types import StageEvent
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaited(
+    method: Callable[Concatenate[Recollect, P], T],
+) -> Callable[Concatenate[AsyncRecollect, P], Awaitable[T]]:
+    """The same verb, awaited: the work runs in a thread (SQLite and onnxruntime free the GIL)."""
+
+    @wraps(method)
+    async def call(self: AsyncRecollect, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
+
+    return call
+
+
+class AsyncRecollect:
+    """`Recollect` with every verb awaited; made by `recollect.aopen()`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened: Recollect | None = None
+
+    @property
+    def sync(self) -> Recollect:
+        if self._opened is None:
+            raise StoreError("not open yet", hint="use `async with recollect.aopen(…) as memory`")
+        return self._opened
+
+    async def __aenter__(self) -> Self:
+        self._opened = await asyncio.to_thread(Recollect, self._settings)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await asyncio.to_thread(self._opened.close)
+
+    retain = _awaited(Recollect.retain)
+    retain_file = _awaited(Recollect.retain_file)
+    recall = _awaited(Recollect.recall)
+    why = _awaited(Recollect.why)
+    load = _awaited(Recollect.load)
+    update = _awaited(Recollect.update)
+    reinforce = _awaited(Recollect.reinforce)
+    review = _awaited(Recollect.review)
+    invalidate = _awaited(Recollect.invalidate)
+    supersede = _awaited(Recollect.supersede)
+    forget = _awaited(Recollect.forget)
+    banks = _awaited(Recollect.banks)
+    bank = _awaited(Recollect.bank)
+    create_bank = _awaited(Recollect.create_bank)
+    configure_bank = _awaited(Recollect.configure_bank)
+    delete_bank = _awaited(Recollect.delete_bank)
+    documents = _awaited(Recollect.documents)
+    document = _awaited(Recollect.document)
+    chunks = _awaited(Recollect.chunks)
+    memories = _awaited(Recollect.memories)
+    entities = _awaited(Recollect.entities)
+    links = _awaited(Recollect.links)
+    revisions = _awaited(Recollect.revisions)
+    stats = _awaited(Recollect.stats)
+    import_bank = _awaited(Recollect.import_bank)
+    reembed = _awaited(Recollect.reembed)
+
+    async def export(self, bank: str) -> list[dict[str, Any]]:
+        return await asyncio.to_thread(lambda: list(self.sync.export(bank)))
+
+    async def recall_events(
+        self, bank: str, query: str, **options: Any
+    ) -> AsyncIterator[StageEvent | RecallResult]:
+        """Stage events while the recall runs, and the result last."""
+        events = self.sync.recall_events(bank, query, **options)
+        while True:
+            item = await asyncio.to_thread(next, events, None)
+            if item is None:
+                return
+            yield item
+
+
+def aopen_memory(db: str | Path | None = None, **settings: Any) -> AsyncRecollect:
+    return AsyncRecollect(load_settings(db=None if db is None else str(db), **settings))
