@@ -6,12 +6,13 @@ import threading
 
 import numpy as np
 import pytest
-from .conftest import Service
 
 from recollect.errors import ModelError
 from recollect.models import load_embedder, load_reranker
 from recollect.models.http import Client
 from recollect.models.remote import BATCH
+
+from .conftest import Service
 
 
 def test_tei_embeds_and_the_vectors_have_unit_length(service: Service) -> None:

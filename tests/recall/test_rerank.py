@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from recollect import Recollect
 from recollect.config import Settings
-from recollect.recall.relevance import calibrations, sigmoid, spread
 from recollect.language.passage import memory_passage
+from recollect.recall.relevance import calibrations, sigmoid, spread
 from recollect.types import Memory
 
 from .columns import pool
@@ -86,7 +86,9 @@ def test_a_reranker_reads_date_context_and_text() -> None:
         context="lunch",
         occurred_start=datetime(2022, 6, 5, tzinfo=UTC),
     )
-    assert memory_passage(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
+    assert (
+        memory_passage(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
+    )
 
 
 def test_without_a_date_of_its_own_it_reads_when_it_was_said() -> None:
