@@ -225,8 +225,10 @@ class Recollect:
         from recollect.recall.pipeline import recall
 
         request = self._request(query, options)
-        self._checked(bank)
+        if "embedder" not in self.__dict__:  # load the model while the bank is read
+            self._workers.submit(lambda: self.embedder)
         view = self._store.view(bank)
+        self._checked(bank)
         clock = "query_timestamp" not in options and "as_of" not in options
         asked = (
             replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request

@@ -37,6 +37,13 @@ class Column:
         self._buffer[self._length : need] = values
         self._length = need
 
+    def reserve(self, length: int) -> None:
+        """Room for so many in all, so that appending slab by slab copies nothing twice."""
+        if length > len(self._buffer):
+            grown = np.empty((length, *self._buffer.shape[1:]), self._buffer.dtype)
+            grown[: self._length] = self.data
+            self._buffer = grown
+
     def write(self, rows: Rows, values: Any) -> None:
         copy = self._buffer.copy()
         copy[rows] = values

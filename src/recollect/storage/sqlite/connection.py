@@ -37,7 +37,6 @@ def connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
     connection.execute("PRAGMA synchronous = FULL")  # an acknowledged retain survives power loss
     connection.execute("PRAGMA secure_delete = ON")  # what is forgotten leaves no bytes behind
-    connection.execute("PRAGMA mmap_size = 268435456")
     connection.execute("PRAGMA cache_size = -16000")
     return connection
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import simsimd
@@ -211,6 +211,15 @@ class Snapshot:
         return self.entity_ids[self.entity_offsets[row] : self.entity_offsets[row + 1]]
 
 
+class _Lists(NamedTuple):
+    """What a slab of rows adds to the postings."""
+
+    terms: NDArray[Any]
+    term_rows: Rows
+    labels: tuple[NDArray[np.int64], Rows]
+    entities: tuple[NDArray[np.int64], Rows]
+
+
 class Index:
     """The mutable side: build, catch up, hand out snapshots. Callers hold the bank's lock."""
 
@@ -254,58 +263,75 @@ class Index:
             )
         return self._snapshot
 
-    def catch_up(self, seq: int, changed: Sequence[FeatureRow], deleted: Iterable[int]) -> None:
-        """Apply what happened up to `seq`. `changed` is ascending by key; a row already held
-        can only have a new record (any other change makes a new row)."""
+    def reserve(self, rows: int) -> None:
+        for column in (self._keys, self._vectors, self._alive, *self._columns.values()):
+            column.reserve(rows)
+
+    def catch_up(
+        self, seq: int, changed: Iterable[Sequence[FeatureRow]], deleted: Iterable[int]
+    ) -> None:
+        """Apply what happened up to `seq`. `changed` comes in slabs, ascending by key; a row
+        already held can only have a new record (any other change makes a new row)."""
         last = int(self._keys.data[-1]) if len(self._keys.data) else -1
-        fresh = [row for row in changed if row[0] > last]
-        self._update([row for row in changed if row[0] <= last])
-        if fresh:
-            self._append(fresh)
+        lists: list[_Lists] = []
+        for slab in changed:
+            self._update([row for row in slab if row[0] <= last])
+            fresh = [row for row in slab if row[0] > last]
+            if fresh:
+                lists.append(self._append(fresh))
+        if lists:
+            self._extend_postings(lists)
         self._delete(deleted)
         self.seq = seq
         self._snapshot = None
 
-    def _append(self, rows: Sequence[FeatureRow]) -> None:
+    def _append(self, rows: Sequence[FeatureRow]) -> _Lists:
+        """The columns of new rows; what has lists of its own is left for the postings."""
         at = len(self._keys.data)
-        _, _, records, vectors, terms, labels, entities = zip(*rows, strict=True)
-        self._keys.append(np.array([row[0] for row in rows], np.int64))
+        keys, _, records, vectors, terms, labels, entities = zip(*rows, strict=True)
+        self._keys.append(np.array(keys, np.int64))
         packed = np.frombuffer(b"".join(records), RECORD)
         for name, column in self._columns.items():
             column.append(packed[name])
         self._vectors.append(self._matrix(vectors))
         self._alive.append(np.ones(len(rows), np.bool_))
-        self._append_terms(terms, at)
-        self._labels = self._labels.extend(*_flat(labels, at))
         ids, owners = _flat(entities, at)
-        self._entities = self._entities.extend(ids, owners)
         counts = (
-            np.bincount(owners - at, minlength=len(rows))
-            if len(owners)
-            else np.zeros(len(rows), np.int64)
+            np.bincount(owners - at, minlength=len(rows)) if len(owners) else np.zeros(len(rows))
         )
-        self._entity_offsets.append(self._entity_offsets.data[-1] + np.cumsum(counts))
+        self._entity_offsets.append(
+            self._entity_offsets.data[-1] + np.cumsum(counts).astype(np.int64)
+        )
         self._entity_ids.append(ids)
+        sizes = np.array([len(b) // POSTING.itemsize for b in terms])
+        of_term = np.repeat(np.arange(at, at + len(rows), dtype=np.int32), sizes)
+        return _Lists(
+            np.frombuffer(b"".join(terms), POSTING), of_term, _flat(labels, at), (ids, owners)
+        )
+
+    def _extend_postings(self, lists: Sequence[_Lists]) -> None:
+        """Once for all slabs: a posting list is sorted."""
+        found = np.concatenate([x.terms for x in lists])
+        rows = np.concatenate([x.term_rows for x in lists])
+        self._terms = self._terms.extend(
+            found["term"].astype(np.int64), rows, [found["length"], found["tf"], found["field"]]
+        )
+        # A row's postings stand together, field by field: each change begins another field.
+        owner = rows.astype(np.int64) * _FIELDS + found["field"]
+        first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]]) if len(owner) else owner
+        self._count_fields(found[first], +1)
+        self._labels = self._labels.extend(*_joined([x.labels for x in lists]))
+        self._entities = self._entities.extend(*_joined([x.entities for x in lists]))
 
     def _matrix(self, blobs: Sequence[bytes | None]) -> NDArray[np.float16]:
         blank = bytes(2 * self._dimensions)
         joined = b"".join(blob or blank for blob in blobs)
         return np.frombuffer(joined, "<f2").reshape(len(blobs), self._dimensions)
 
-    def _append_terms(self, blobs: Sequence[bytes], at: int) -> None:
-        found = np.frombuffer(b"".join(blobs), POSTING)
-        sizes = np.array([len(b) // POSTING.itemsize for b in blobs])
-        rows = np.repeat(np.arange(at, at + len(blobs), dtype=np.int32), sizes)
-        self._terms = self._terms.extend(
-            found["term"].astype(np.int64), rows, [found["length"], found["tf"], found["field"]]
-        )
-        self._count_fields(found, rows, +1)
-
-    def _count_fields(self, found: NDArray[Any], rows: Rows, sign: int) -> None:
-        owner = rows.astype(np.int64) * _FIELDS + found["field"]
-        _, first = np.unique(owner, return_index=True)
-        fields = found["field"][first]
-        self._field_length += sign * np.bincount(fields, found["length"][first], _FIELDS)
+    def _count_fields(self, one_each: NDArray[Any], sign: int) -> None:
+        """`one_each` has one posting of every (row, field)."""
+        fields = one_each["field"]
+        self._field_length += sign * np.bincount(fields, one_each["length"], _FIELDS)
         self._field_count += sign * np.bincount(fields, minlength=_FIELDS)
 
     def _update(self, rows: Sequence[FeatureRow]) -> None:
@@ -337,7 +363,14 @@ class Index:
         ):
             found[name] = np.concatenate([base[gone], more[tail]])
         rows = np.concatenate([self._terms.rows[gone], self._terms.tail_rows[tail]])
-        self._count_fields(found, rows, -1)
+        _, first = np.unique(rows.astype(np.int64) * _FIELDS + found["field"], return_index=True)
+        self._count_fields(found[first], -1)
+
+
+def _joined(
+    lists: Sequence[tuple[NDArray[np.int64], Rows]],
+) -> tuple[NDArray[np.int64], Rows]:
+    return np.concatenate([ids for ids, _ in lists]), np.concatenate([rows for _, rows in lists])
 
 
 def _flat(blobs: Sequence[bytes | None], at: int) -> tuple[NDArray[np.int64], Rows]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from recollect.storage.sqlite.writing import WritingView
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
 _FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
+_SLAB = 16_384  # rows read at a time
 _LOADED_LIMIT = 20_000  # decoded memories kept per bank
 
 
@@ -212,42 +214,55 @@ class SqliteStore:
 
     def _catch_up(self, cache: _BankCache, db: sqlite3.Connection) -> None:
         """Read everything since the index's sequence, in one read transaction."""
-        index, number = cache.index, cache.number
         own = not db.in_transaction
         if own:
             db.execute("BEGIN")
+        # A hundred thousand rows are no garbage; looking for cycles among them takes as long as
+        # reading them.
+        collecting = gc.isenabled()
+        gc.disable()
         try:
-            (seq,) = db.execute("SELECT seq FROM banks WHERE bank = ?", (number,)).fetchone()
-            if index.seq < 0:
-                rows = db.execute(
-                    f"SELECT {_FEATURES} FROM features WHERE n >= ? AND n < ? ORDER BY n",
-                    (KEY_MASK, number << KEY_BITS, (number + 1) << KEY_BITS),
-                ).fetchall()
-                deleted: list[Any] = []
-            else:
-                rows = db.execute(
-                    f"SELECT {_FEATURES} FROM features WHERE bank = ? AND seq > ? ORDER BY n",
-                    (KEY_MASK, number, index.seq),
-                ).fetchall()
-                deleted = db.execute(
-                    "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
-                ).fetchall()
-            # A deletion may have taken names away; what is left is learnt anew.
-            fresh_entities = EntityCache() if deleted else None
-            entities = db.execute(
-                "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? AND seq > ?",
-                (number, -1 if fresh_entities else cache.entities.seq),
-            ).fetchall()
+            self._read_changes(cache, db)
         finally:
+            if collecting:
+                gc.enable()
             if own:
                 db.execute("COMMIT")
+
+    def _read_changes(self, cache: _BankCache, db: sqlite3.Connection) -> None:
+        index, number = cache.index, cache.number
+        seq, next_key = db.execute(
+            "SELECT seq, next_key FROM banks WHERE bank = ?", (number,)
+        ).fetchone()
+        deleted: list[int] = []
+        if index.seq < 0:
+            index.reserve(next_key - 1)
+            rows = db.execute(
+                f"SELECT {_FEATURES} FROM features WHERE n >= ? AND n < ? ORDER BY n",
+                (KEY_MASK, number << KEY_BITS, (number + 1) << KEY_BITS),
+            )
+        else:
+            rows = db.execute(
+                f"SELECT {_FEATURES} FROM features WHERE bank = ? AND seq > ? ORDER BY n",
+                (KEY_MASK, number, index.seq),
+            )
+            gone = db.execute(
+                "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
+            )
+            deleted = [k for (k,) in gone]
+        stale = set(deleted)
         with readable(self.path):
-            index.catch_up(seq, rows, [k for (k,) in deleted])
+            index.catch_up(seq, _slabs(rows, stale), deleted)
+            # A deletion may have taken names away; what is left is learnt anew.
+            fresh_entities = EntityCache() if deleted else None
             cache.entities = fresh_entities or cache.entities
+            entities = db.execute(
+                "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? AND seq > ?",
+                (number, cache.entities.seq),
+            ).fetchall()
             renamed = cache.entities.catch_up(entities)
         cache.entities.seq = seq
         # A new dictionary: an older view may still be filling the one it was given.
-        stale = {row[0] for row in rows}.union(k for (k,) in deleted)
         keep = not renamed and fresh_entities is None and len(cache.loaded) <= _LOADED_LIMIT
         held = cache.loaded if keep else {}
         cache.loaded = {k: m for k, m in held.items() if k not in stale}
@@ -462,6 +477,13 @@ def unknown_bank(bank: str) -> NotFound:
         f"there is no bank {bank!r}",
         hint="`recollect banks` lists them; retaining into a new name creates it",
     )
+
+
+def _slabs(rows: sqlite3.Cursor, seen: set[int]) -> Iterator[list[Any]]:
+    """A part at a time, so that a large bank is never in memory twice; keys are noted in `seen`."""
+    while slab := rows.fetchmany(_SLAB):
+        seen.update(row[0] for row in slab)
+        yield slab
 
 
 def _now() -> int:
