@@ -24,7 +24,7 @@ def snapshot(memories: Sequence[Memory], vectors: NDArray[np.float32] | None = N
         new = NewMemory(number, memory, vector, None, (), 0, 0, 0)
         n, _, seq, *features = features_row(1, number, 1, new)
         rows.append((n, seq, *features))
-    index.catch_up(1, rows, [])
+    index.catch_up(1, [rows], [])
     return index.snapshot()
 
 
