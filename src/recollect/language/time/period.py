@@ -29,6 +29,19 @@ Series = Callable[[datetime, datetime], list[Span]]
 Direction = Literal["past", "future"]
 # How far to look for an occurrence: nearly always within a year; 29 February within eight;
 # a weekday on a date ("Friday 29 February") within forty.
+_ONCE = frozenset(
+    {"weekday", "weekend", "clock", "clockrange", "clockdate", "part", "daypart", "day"}
+)
+# How long before a moment a period around it may have begun.
+_LONGEST = {
+    Grain.WEEK: timedelta(days=8),
+    Grain.MONTH: timedelta(days=32),
+    Grain.QUARTER: timedelta(days=93),
+    Grain.SEASON: timedelta(days=93),
+    Grain.YEAR: timedelta(days=366),
+    Grain.DECADE: timedelta(days=3660),
+    Grain.CENTURY: timedelta(days=36600),
+}
 _REACH = tuple(timedelta(days=days) for days in (400, 3300, 15000))
 
 
@@ -67,6 +80,7 @@ class Period:
     loose: Span | None = None
     zone: int | None = None
     confidence: float = 1.0
+    within: frozenset[str] = frozenset()  # kinds of the periods it was narrowed by
 
     @property
     def fixed(self) -> bool:
@@ -209,7 +223,14 @@ def _within(period: Period, lo: datetime, hi: datetime) -> list[Span]:
 
 
 def narrow(outer: Period, inner: Period) -> Period:
-    """The inner period where it falls in the outer one ("June" in "2019")."""
+    """The inner period where it falls in the outer one ("June" in "2019").
+
+    No weekday falls in another, and to look for one through the centuries, for every pair in
+    "Monday, Tuesday, Wednesday at nine", would take as long.
+    """
+    kinds = (outer.within | {outer.kind}, inner.within | {inner.kind})
+    if kinds[0] & kinds[1] & _ONCE:
+        raise NoSuchTime(f"{outer.kind} in {inner.kind}")
     zone = inner.zone if inner.zone is not None else outer.zone
     clock = inner.kind.startswith("clock")
     made = replace(
@@ -218,6 +239,7 @@ def narrow(outer: Period, inner: Period) -> Period:
         weak=None,
         zone=zone,
         confidence=min(outer.confidence, inner.confidence),
+        within=kinds[0] | kinds[1],
     )
     if outer.series is None:
         lo, hi = outer.loose if outer.loose and clock else outer.bounds()
@@ -226,11 +248,11 @@ def narrow(outer: Period, inner: Period) -> Period:
             raise NoSuchTime("no such time in the outer period")
         loose = _shifted_loose(inner, spans[0])
         return replace(made, start=spans[0][0], end=spans[0][1], series=None, loose=loose)
-    whole = outer.series
+    whole, longest = outer.series, _LONGEST.get(outer.grain, timedelta(days=2))
 
     def series(lo: datetime, hi: datetime) -> list[Span]:
         found: list[Span] = []
-        for around in whole(lo - timedelta(days=366), hi):
+        for around in whole(lo - longest, hi):
             spans = _within(inner, *around)
             # "at five" twice a day: the hour as it is written comes first.
             found += spans[:1] if clock else spans
