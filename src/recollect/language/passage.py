@@ -27,12 +27,20 @@ class Passage(str):
 def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
     return passage(
         memory.text,
-        date=memory.occurred_start or memory.mentioned_at,
+        date=memory.occurred_start or (memory.mentioned_at if is_dated(memory) else None),
         context=memory.context,
         speaker=memory.speaker,
         title=memory.title,
         previous=None if before is None else said(before.speaker, before.text),
     )
+
+
+def is_dated(memory: Memory) -> bool:
+    """Whether somebody said when. A memory told with no time bears the moment it was made, which
+    says nothing of what it tells."""
+    if memory.occurred_start is not None or memory.occurred_end is not None:
+        return True
+    return memory.mentioned_at is not None and memory.mentioned_at != memory.created_at
 
 
 def said(speaker: str | None, text: str) -> str:

@@ -3,16 +3,15 @@ date, so the event is looked up in the bank first."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import numpy as np
 
 from recollect.language.dates import from_micros
+from recollect.language.passage import is_dated
 from recollect.language.terms import query_terms, term_hash
 from recollect.language.time import EventAnchor, Grain, window_for_event
 from recollect.models.base import Embedder
 from recollect.storage.base import NO_TIME, Filter, View
-from recollect.types import Memory, Window
+from recollect.types import Window
 
 LOOKED_AT = 5
 SURE = 0.45  # cosine, or share of the event's words, that makes a memory the event
@@ -42,7 +41,7 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     if score[best] < 0:
         return None
     memory = view.load([int(keys[best])])[int(keys[best])]
-    if not _dated(memory):
+    if not is_dated(memory):
         return None
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
     start, end = (
@@ -51,14 +50,3 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     )
     found = window_for_event(event, start, end, grain)
     return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})")
-
-
-def _dated(memory: Memory) -> bool:
-    """Something told with no time bears the time of telling; that says nothing of the event."""
-    if (
-        memory.occurred_start is not None
-        or memory.created_at is None
-        or memory.mentioned_at is None
-    ):
-        return True
-    return abs(memory.mentioned_at - memory.created_at) > timedelta(minutes=1)

@@ -85,6 +85,7 @@ def _read(
             context=_joined(shared.context, found.heading),
             speaker=found.speaker or shared.speaker,
             said_at=_stamp(found.stamp) or shared.said_at,
+            dated=shared.dated or _stamp(found.stamp) is not None,
             chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
         )
         for found in statements(text, count=count_tokens)

@@ -84,7 +84,7 @@ def prepare(
 def embedded_text(fact: Fact) -> str:
     return passage(
         fact.text,
-        date=fact.occurred_start or fact.said_at,
+        date=fact.occurred_start or (fact.said_at if fact.dated else None),
         context=fact.context,
         speaker=fact.speaker,
         title=fact.title,
