@@ -120,7 +120,7 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
             yield x.astype(np.float32), np.array([u in gold for u in unit]), len(gold)
 
 
-def _all_crossed(pool: Pool, _: object) -> NDArray[np.int64]:
+def _all_crossed(pool: Pool, _: int) -> NDArray[np.int64]:
     return np.lexsort((pool.keys, -pool.relevance))[:CROSSED]
 
 

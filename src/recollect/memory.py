@@ -13,7 +13,7 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -83,17 +83,14 @@ class Recollect:
     @cached_property
     def _recalling(self):
         from recollect.models.registry import load_reranker
-        from recollect.recall.pipeline import Recalling
+        from recollect.recall.pipeline import CROSSED, CROSSED_OWN, Recalling
 
         named = self.settings.reranker
-        spec = (
-            None
-            if named == "default"
-            else "none"
-            if named in ("none", "rrf", "late-interaction")
-            else named
-        )
-        return Recalling(self.embedder, load_reranker(spec), self.settings, self._workers)
+        own = named not in ("default", "none", "rrf", "late-interaction")
+        spec = None if named == "default" else named if own else "none"
+        reranker = cache(lambda: load_reranker(spec))  # loaded by the first recall that uses it
+        shown = CROSSED_OWN if own else CROSSED
+        return Recalling(self.embedder, reranker, shown, self.settings, self._workers)
 
     @cached_property
     def _retaining(self):

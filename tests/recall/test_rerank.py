@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from recollect import Recollect
 from recollect.config import Settings
 from recollect.language.passage import memory_passage
+from recollect.recall.pipeline import CROSSED_OWN
 from recollect.recall.relevance import calibrations, sigmoid, spread
 from recollect.types import Memory
 
@@ -132,7 +133,9 @@ class Reader:
 
 def crossed(reopen: Callable[..., Recollect], word: str) -> tuple[Recollect, Reader]:
     reader, other = Reader(word), reopen()
-    other.__dict__["_recalling"] = replace(other._recalling, reranker=reader)  # pyright: ignore[reportPrivateUsage]
+    other.__dict__["_recalling"] = replace(
+        other._recalling, reranker=lambda: reader, crossed=CROSSED_OWN
+    )  # pyright: ignore[reportPrivateUsage]
     return other, reader
 
 

@@ -19,6 +19,7 @@ from recollect import Arm, Recollect
 from recollect.errors import ModelError, RecollectError
 from recollect.models.base import Embedder, Encoded
 from recollect.recall import retrieve
+from recollect.recall.pipeline import CROSSED_OWN
 from recollect.recall.result import RecallResult
 from recollect.types import StageEvent, StageTrace
 
@@ -224,7 +225,7 @@ def test_a_failing_reranker_degrades_to_the_order_before_it(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str
 ) -> None:
     other = reopen()
-    other.__dict__["_recalling"] = replace(other._recalling, reranker=Unready())  # pyright: ignore[reportPrivateUsage]
+    other.__dict__["_recalling"] = replace(other._recalling, reranker=Unready, crossed=CROSSED_OWN)  # pyright: ignore[reportPrivateUsage]
     result = other.recall(diary, "Who swam in the lake?")
     assert [d.part for d in result.degraded] == ["cross-encoder"]
     assert ids(result) == ids(memory.recall(diary, "Who swam in the lake?"))
