@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from recollect.language.entities.gazetteer import formal_names, given_names, nicknames, spellings
 from recollect.language.entities.lexicon import TITLES
 from recollect.language.entities.text import tokens_of
@@ -30,6 +32,7 @@ _GENERATION = frozenset({"jr", "sr", "ii", "iii", "iv", "junior", "senior"})
 _SKIPPED_IN_ACRONYM = frozenset({"of", "the", "and", "for", "de", "in", "on"})
 
 
+@lru_cache(maxsize=1 << 15)
 def key_of(name: str) -> Key:
     """The words under which a name is looked up: folded, without a leading article."""
     usual = spellings().get(name.strip().lower())
