@@ -16,6 +16,7 @@ _PLAIN: Mapping[str, tuple[Any, Any]] = {
     "state": (0, np.uint8),
     "happened_from": (NO_TIME, np.int64),
     "happened_until": (NO_TIME, np.int64),
+    "recent": (NO_TIME, np.int64),
     "known_until": (NO_TIME, np.int64),
     "fresh_from": (NO_TIME, np.int64),
     "valid_until": (NO_TIME, np.int64),
@@ -28,6 +29,7 @@ _PLAIN: Mapping[str, tuple[Any, Any]] = {
 def columns(keys: Sequence[int] | Keys, **given: Any) -> Columns:
     """Undated, plain memories, but for the columns given (a value for all, or one a key)."""
     values: dict[str, Any] = {}
+    given.setdefault("recent", given.get("happened_until", NO_TIME))
     for field in fields(Columns):
         if field.name != "keys":
             plain, dtype = _PLAIN.get(field.name, (0, np.int64))

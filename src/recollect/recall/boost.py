@@ -63,10 +63,8 @@ def _nudge(name: str, signal: Floats) -> Floats:
 def recency(columns: Columns, now: int, decay: str = "linear") -> Floats:
     """1 today, 0.1 after a year; 0.5 with no date. A memory known only to the month or year is
     judged by the end of that month or year: nothing says that it is older."""
-    dated = columns.happened_from != NO_TIME
-    last = np.minimum(np.where(dated, columns.happened_until, now), now)
-    begun = np.where(dated, columns.happened_from, now)
-    days = np.maximum(now - np.maximum(last, begun), 0) / DAY
+    dated = columns.recent != NO_TIME
+    days = np.maximum(now - np.where(dated, columns.recent, now), 0) / DAY
     if decay == "none":
         return np.full(len(days), 0.5, np.float32)
     if decay == "exponential":

@@ -174,6 +174,7 @@ class SqliteView:
             c["state"][rows],
             c["happened_from"][rows],
             c["happened_until"][rows],
+            c["recent"][rows],
             c["known_until"][rows],
             c["fresh_from"][rows],
             c["valid_until"][rows],
