@@ -77,7 +77,9 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     depth = search_depth(request, settings)
     with run.stage("understand"):
         query = understand(request, view.resolver)
-    if query.time.event is not None and query.window is None:
+    if "temporal" in request.without:
+        query = replace(query, window=None)
+    elif query.time.event is not None and query.window is None:
         query = _with_event(with_, view, query, request, run)
     with run.stage("retrieve"):
         found = retrieve(
