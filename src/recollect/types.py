@@ -334,6 +334,7 @@ class Window:
     start: datetime | None
     end: datetime | None
     text: str | None = None  # the words it was read from; None when the caller gave it
+    near: Literal["start", "end"] | None = None  # the end to be close to: "before X" means shortly
 
 
 Ids = Sequence[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -216,3 +217,26 @@ def test_every_hit_keeps_what_the_temporal_arm_said(
     assert result.window is not None
     for hit in result:
         assert (Arm.TEMPORAL in hit.arms) == inside(hit.memory, result.window)
+
+
+def test_before_and_after_an_event_order_what_happened_by_its_distance(
+    reopen: Callable[..., Recollect],
+) -> None:
+    """Alike but for their dates: what is nearer to the event comes first."""
+    other = reopen()
+    other.retain("life", {"text": "Alice joined Google.", "timestamp": "2024-06-01"})
+    for year in (2019, 2021, 2023, 2025, 2026):
+        other.retain(
+            "life",
+            {
+                "id": f"{year}",
+                "text": "Alice ran a marathon.",
+                "timestamp": f"{year}-05-01",
+            },
+        )
+    asked = {"query_timestamp": "2026-07-01", "min_score": 0.0}
+    before = other.recall("life", "What did Alice do before she joined Google?", **asked)
+    after = other.recall("life", "What did Alice do after she joined Google?", **asked)
+    years = [[h.id for h in r if h.id.isdigit()] for r in (before, after)]
+    assert years[0][:3] == ["2023", "2021", "2019"]
+    assert years[1][:2] == ["2025", "2026"]

@@ -81,8 +81,9 @@ def temporal(columns: Columns, window: Window | None) -> Floats:
 
 
 def closeness(columns: Columns, window: Window) -> Floats:
-    """1 in the middle of the window, 0 at its edge and beyond; an open window has no middle,
-    so everything inside it is equally close. No date: 0.5."""
+    """1 in the middle of the window, 0 at its edge and beyond; an open window has no middle, so
+    everything inside it is equally close, unless an event bounds it: then what is nearer to the
+    event comes first. No date: 0.5."""
     dated = columns.happened_from != NO_TIME
     start = None if window.start is None else to_micros(window.start)
     end = None if window.end is None else to_micros(window.end)
@@ -92,6 +93,10 @@ def closeness(columns: Columns, window: Window) -> Floats:
         inside &= True if start is None else middle_of >= start
         inside &= True if end is None else middle_of < end
         near: NDArray[np.float64] = inside.astype(np.float64)
+        bound = start if window.near == "start" else end if window.near == "end" else None
+        if bound is not None:  # "before Alice joined": shortly before rather than ten years
+            away = np.abs(middle_of - bound) / (YEAR_DAYS * DAY)
+            near = near / (1 + away)
     else:
         # A memory that spans the middle is in the middle, however long it is.
         middle, half = (start + end) / 2, max((end - start) / 2, 1)

@@ -49,4 +49,5 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
         from_micros(int(columns.happened_until[best])),
     )
     found = window_for_event(event, start, end, grain)
-    return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})")
+    near = "end" if found.start is None else "start" if found.end is None else None
+    return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})", near)

@@ -25,7 +25,7 @@ from recollect.recall.request import RecallRequest
 from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Retrieved, retrieve
-from recollect.recall.understand import Query, understand
+from recollect.recall.understand import BY_EVENT, Query, understand
 from recollect.storage.base import Columns, Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, State
@@ -127,7 +127,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
                 pool,
                 request.now,
                 query.window,
-                query.time.order,
+                _order(query),
                 settings.recency_decay,
                 settings.superseded_factor,
             )
@@ -143,10 +143,18 @@ def _with_event(
     assert event is not None
     with run.stage("event"):
         try:
-            return replace(query, window=locate(view, with_.embedder, event, request.allowed))
+            window = locate(view, with_.embedder, event, request.allowed)
+            return query if window is None else replace(query, window=window, time_pull=BY_EVENT)
         except RecollectError as error:
             run.degrade("event", error.message)
             return query
+
+
+def _order(query: Query) -> str | None:
+    """The end of the timeline that is asked for; before an event it is the latest, after it the
+    earliest that is meant."""
+    near = None if query.window is None else query.window.near
+    return query.time.order or {"end": "latest", "start": "earliest", None: None}[near]
 
 
 def _rest(with_: Recalling, query: Query, run: Run) -> Floats | None:

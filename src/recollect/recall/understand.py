@@ -32,6 +32,9 @@ class TimePull(NamedTuple):
     outside: float
 
 
+BY_EVENT = TimePull(0.0, OUTSIDE)  # "before Alice joined" means before
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     text: str
