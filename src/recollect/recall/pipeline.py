@@ -24,7 +24,7 @@ from recollect.recall.relevance import Calibration, calibrations, evidence, judg
 from recollect.recall.request import RecallRequest
 from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
-from recollect.recall.retrieve import Deadline, Retrieved, retrieve
+from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.understand import BY_EVENT, Query, understand
 from recollect.storage.base import Columns, Floats, View
 from recollect.telemetry import Run
@@ -73,26 +73,13 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
 
 
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
-    settings, deadline = with_.settings, Deadline(run, request.deadline_ms)
-    depth = search_depth(request, settings)
-    with run.stage("understand"):
-        query = understand(request, view.resolver)
-    if "temporal" in request.without:
-        query = replace(query, window=None)
-    elif query.time.event is not None and query.window is None:
-        query = _with_event(with_, view, query, request, run)
+    """Everything but packing: understand → retrieve → fuse → rerank → follow → boost."""
+    deadline = Deadline(run, request.deadline_ms)
+    depth = search_depth(request, with_.settings)
+    query = _understood(with_, view, request, run)
     with run.stage("retrieve"):
-        found = retrieve(
-            view,
-            query,
-            request,
-            depth,
-            with_.embedder,
-            settings.min_similarity,
-            with_.workers,
-            run,
-            deadline,
-        )
+        search = Search(view, query, request, depth, with_.settings.min_similarity)
+        found = retrieve(search, with_.embedder, Line(with_.workers, run, deadline))
     if not found.lists and run.degraded and not deadline.over:
         raise ModelError(
             "recall could not search at all: "
@@ -100,39 +87,53 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
             hint="give it more time (deadline_ms), or check the embedder",
         )
     with run.stage("fuse") as span:
-        weights = RRF if settings.fusion == "rrf" else WEIGHTED
-        pool = fuse(view, found.lists, weights, settings.rrf_k)
-        pool = replace(pool, columns=as_known(pool.columns, request.allowed.as_of))
-        meaning = None if "semantic" in request.without else found.vector
-        pool = evidence(view, query, meaning, pool)
+        pool = _fused(with_.settings, search, found)
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
     deep = request.budget == "high"
-    if (
-        calibration is not None
-        and "graph" not in request.without
-        and len(pool)
-        and (query.causal or deep)
-    ):
+    linked = calibration is not None and "graph" not in request.without and len(pool) > 0
+    if linked and (query.causal or deep):
         with run.stage("follow"):
             rest = _rest(with_, query, run) if deep and query.entities else None
             pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
-        if "boost" in request.without:
-            pool = replace(pool, final=pool.relevance)
-        else:
-            pool = boost(
-                pool,
-                request.now,
-                query.window,
-                _order(query),
-                settings.recency_decay,
-                settings.superseded_factor,
-            )
+        pool = _boosted(with_.settings, request, query, pool)
         rows = order(pool)
     return Ranked(query, pool, rows, calibration, found, depth)
+
+
+def _understood(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Query:
+    with run.stage("understand"):
+        query = understand(request, view.resolver)
+    if "temporal" in request.without:
+        return replace(query, window=None)
+    if query.time.event is not None and query.window is None:
+        return _with_event(with_, view, query, request, run)
+    return query
+
+
+def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
+    """The candidates with all that is known of them before a reranker looks."""
+    weights = RRF if settings.fusion == "rrf" else WEIGHTED
+    pool = fuse(search.view, found.lists, weights, settings.rrf_k)
+    pool = replace(pool, columns=as_known(pool.columns, search.request.allowed.as_of))
+    meaning = found.vector if search.wants(Arm.SEMANTIC) else None
+    return evidence(search.view, search.query, meaning, pool)
+
+
+def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Pool) -> Pool:
+    if "boost" in request.without:
+        return replace(pool, final=pool.relevance)
+    return boost(
+        pool,
+        request.now,
+        query.window,
+        _order(query),
+        settings.recency_decay,
+        settings.superseded_factor,
+    )
 
 
 def _with_event(

@@ -56,74 +56,96 @@ class Deadline:
         return self.left() == 0.0
 
 
-def retrieve(
-    view: View,
-    query: Query,
-    request: RecallRequest,
-    depth: int,
-    embedder: Embedder,
-    floor: float,
-    workers: ThreadPoolExecutor,
-    run: Run,
-    deadline: Deadline,
-) -> Retrieved:
-    out = Retrieved()
-    allowed = request.allowed
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What the arms are asked."""
 
-    def start(name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
+    view: View
+    query: Query
+    request: RecallRequest
+    depth: int
+    floor: float  # of the semantic arm
+
+    def wants(self, arm: Arm) -> bool:
+        return arm.value not in self.request.without
+
+
+class Line:
+    """Where the arms run, and how long anybody waits for them."""
+
+    def __init__(self, workers: ThreadPoolExecutor, run: Run, deadline: Deadline) -> None:
+        self._workers = workers
+        self._run = run
+        self._deadline = deadline
+
+    def start(self, name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
         """On a worker; or on this thread, which would only wait, when no deadline could come.
         Gives what waits for the answer."""
 
         def timed() -> T:
-            with run.stage(name) as span:
+            with self._run.stage(name) as span:
                 found = work()
                 if isinstance(found, Found):
                     span.note(found=len(found))
                 return found
 
-        if here and deadline.left() is None:
-            return partial(_finish, _done(timed), timed, deadline)
-        return partial(_finish, workers.submit(timed), timed, deadline)
+        here = here and self._deadline.left() is None
+        future = _done(timed) if here else self._workers.submit(timed)
+        return partial(_finish, future, timed, self._deadline)
 
-    def embed() -> tuple[Floats, NDArray[np.int8] | None]:
-        encoded = embedder.encode_queries([request.query])
-        return encoded.vectors[0], None if encoded.tokens is None else encoded.tokens[0]
+    def awaited(self, part: str, answer: Callable[[], T]) -> T | None:
+        """The answer, or None and a word about what the result has to do without."""
+        try:
+            return answer()
+        except _Overdue:
+            self._run.degrade(part, "the deadline came first")
+        except Exception as error:  # noqa: BLE001  any failure of one arm, shown in the result
+            self._run.degrade(part, f"{type(error).__name__}: {error}".splitlines()[0])
+        return None
 
-    def keep(arm: Arm, answer: Callable[[], Found]) -> None:
-        found = _awaited(arm.value, answer, run)
-        if found is not None:
-            out.lists[arm] = found
 
-    by_keyword = None
-    if "keyword" not in request.without and query.hashes:
-        by_keyword = start("keyword", lambda: keyword(view, query, allowed, depth))
-    encoded = _awaited("embed", start("embed", embed, here=True), run)
-    if encoded is not None:
-        out.vector, out.tokens = encoded
-        vector = encoded[0]
-        keep(
-            Arm.SEMANTIC,
-            start("semantic", lambda: semantic(view, vector, allowed, depth, floor), here=True),
-        )
-    seeds = out.lists.get(Arm.SEMANTIC, Found.nothing())
-    rest: dict[Arm, Callable[[], Found]] = {}
-    if "temporal" not in request.without and query.window is not None:
+def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
+    view, query, allowed, depth = search.view, search.query, search.request.allowed, search.depth
+    out = Retrieved()
+    waiting: dict[Arm, Callable[[], Found]] = {}
+    if search.wants(Arm.KEYWORD) and query.hashes:
+        waiting[Arm.KEYWORD] = line.start("keyword", lambda: keyword(view, query, allowed, depth))
+    embedded = line.start("embed", lambda: _embed(embedder, query.text), here=True)
+    out.vector, out.tokens = line.awaited("embed", embedded) or (None, None)
+    seeds = _seeds(search, out.vector, line)
+    if search.wants(Arm.TEMPORAL) and query.window is not None:
         window = query.window
-        rest[Arm.TEMPORAL] = start(
+        waiting[Arm.TEMPORAL] = line.start(
             "temporal", lambda: temporal(view, window, out.vector, allowed, depth)
         )
-    if "graph" not in request.without and (len(seeds) or query.entities):
-        walk = request.budget == "high"
-        rest[Arm.GRAPH] = start(
-            "graph", lambda: graph(view, query, seeds, allowed, depth, walk), here=True
+    if search.wants(Arm.GRAPH) and ((seeds is not None and len(seeds)) or query.entities):
+        walk, first = search.request.budget == "high", seeds or Found.nothing()
+        waiting[Arm.GRAPH] = line.start(
+            "graph", lambda: graph(view, query, first, allowed, depth, walk), here=True
         )
-    if by_keyword is not None:
-        keep(Arm.KEYWORD, by_keyword)
-    for arm, answer in rest.items():
-        keep(arm, answer)
-    if "semantic" in request.without:
-        out.lists.pop(Arm.SEMANTIC, None)
+    if seeds is not None and search.wants(Arm.SEMANTIC):
+        out.lists[Arm.SEMANTIC] = seeds
+    for arm, answer in waiting.items():
+        found = line.awaited(arm.value, answer)
+        if found is not None:
+            out.lists[arm] = found
     return out
+
+
+def _embed(embedder: Embedder, text: str) -> tuple[Floats, NDArray[np.int8] | None]:
+    encoded = embedder.encode_queries([text])
+    return encoded.vectors[0], None if encoded.tokens is None else encoded.tokens[0]
+
+
+def _seeds(search: Search, vector: Floats | None, line: Line) -> Found | None:
+    """The semantic arm. It runs even when it is left out of the answer: graph starts from it."""
+    if vector is None:
+        return None
+    view, allowed = search.view, search.request.allowed
+    answer = line.start(
+        "semantic", lambda: semantic(view, vector, allowed, search.depth, search.floor), here=True
+    )
+    return line.awaited("semantic", answer)
 
 
 def _done(work: Callable[[], T]) -> Future[T]:
@@ -152,13 +174,3 @@ def _finish(future: Future[T], work: Callable[[], T], deadline: Deadline) -> T:
             return future.result()
         future.cancel()
         raise _Overdue from None
-
-
-def _awaited(part: str, answer: Callable[[], T], run: Run) -> T | None:
-    try:
-        return answer()
-    except _Overdue:
-        run.degrade(part, "the deadline came first")
-    except Exception as error:  # noqa: BLE001  any failure of one arm, shown in the result
-        run.degrade(part, f"{type(error).__name__}: {error}".splitlines()[0])
-    return None
