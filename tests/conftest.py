@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import recollect
 from recollect.testing import open_fake
+
+# New examples are looked for where somebody can look at them; a gate must not depend on luck, nor
+# any test on how busy the machine is.
+settings.register_profile("gate", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None)
+settings.load_profile("gate" if os.environ.get("CI") else "search")
 
 
 @pytest.fixture
