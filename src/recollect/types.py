@@ -89,7 +89,8 @@ class Memory:
     occurred_start: datetime | None = None
     occurred_end: datetime | None = None
     occurred_grain: str | None = None
-    recurrence: str | None = None
+    recurrence: str | None = None  # "every Monday", as an iCalendar rule
+    duration_s: float | None = None  # how long it took, in seconds
     mentioned_at: datetime | None = None
     last_mentioned_at: datetime | None = None
     created_at: datetime | None = None

@@ -406,3 +406,11 @@ def test_an_interrupted_retain_goes_on_where_it_stopped(memory: recollect.Recoll
     assert set(result.known) == kept
     assert sum(encoded) == len(result.new) == 600 - len(kept)
     assert {m.proof_count for m in memory.memories("b", limit=1000)} == {1}
+
+
+def test_repetition_and_duration_are_kept_with_the_memory(memory: recollect.Recollect) -> None:
+    given = {"timestamp": "2026-03-02"}
+    (often,) = memory.retain("b", {"text": "The choir meets every Monday.", **given}).ids
+    (long,) = memory.retain("b", {"text": "The talk went on for three hours.", **given}).ids
+    assert memory.load("b", often).recurrence == "FREQ=WEEKLY;BYDAY=MO"
+    assert memory.load("b", long).duration_s == 3 * 3600

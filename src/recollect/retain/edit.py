@@ -107,7 +107,13 @@ def _revision(
         # As given, otherwise as the new wording says.
         kept |= {
             n: getattr(fact, n)
-            for n in ("occurred_start", "occurred_end", "occurred_grain", "recurrence")
+            for n in (
+                "occurred_start",
+                "occurred_end",
+                "occurred_grain",
+                "recurrence",
+                "duration_s",
+            )
         }
     memory = replace(old, **kept, updated_at=now, tokens=count_tokens(fact.text))
     naming = Naming(w)

@@ -56,6 +56,7 @@ class Fact:
     occurred_end: datetime | None = None
     occurred_grain: str | None = None
     recurrence: str | None = None
+    duration_s: float | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     entities: tuple[str, ...] = ()

@@ -313,6 +313,7 @@ class Planner:
             occurred_end=fact.occurred_end,
             occurred_grain=fact.occurred_grain,
             recurrence=fact.recurrence,
+            duration_s=fact.duration_s,
             mentioned_at=fact.said_at,
             last_mentioned_at=fact.said_at,
             created_at=self._now,

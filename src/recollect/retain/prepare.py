@@ -56,6 +56,7 @@ def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
                 occurred_end=found.end,
                 occurred_grain=found.grain.value if found.grain else None,
                 recurrence=found.recurrence,
+                duration_s=found.duration.total_seconds() if found.duration else None,
             )
     return fact
 

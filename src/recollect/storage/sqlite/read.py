@@ -27,7 +27,7 @@ from recollect.types import CAUSAL, Chunk, Memory, MemoryType, State
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]
 
-_AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence")
+_AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence", "duration_s")
 _TIMES = ("valid_until", "last_reviewed_at")
 
 MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
