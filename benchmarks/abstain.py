@@ -1,6 +1,6 @@
 """How well recall knows that it does not know: questions asked of a bank that cannot answer them.
 
-Four development banks (`recollect.eval.splits`); each is asked its own questions, which it can
+Four banks of the reported splits (`recollect.eval.splits`; the bands were chosen on development ones); each is asked its own questions, which it can
 answer, and those of the other three, which it cannot. Prints the share that is turned away at
 several floors, with the reranker and without it: a score must mean the same in both.
 
@@ -29,7 +29,7 @@ FLOORS = (0.01, 0.02, 0.03, 0.05, 0.1)
 
 def main() -> None:
     banks = {
-        name: sets.sample(sets.read(name, Split.DEVELOPMENT).banks[0], units, queries)
+        name: sets.sample(sets.read(name, Split.REPORTED).banks[0], units, queries)
         for name, (units, queries) in SIZES.items()
     }
     with recollect.open(":memory:") as memory:

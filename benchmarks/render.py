@@ -50,8 +50,8 @@ def render(found: dict[str, Json]) -> Pages:
         "# Benchmarks",
         "",
         "Rendered by `benchmarks/render.py` from `benchmarks/results/*.json`; not written by hand.",
-        "Quality figures are means over queries in per cent, on splits that nothing was trained or",
-        "tuned on (`src/recollect/eval/splits.py`). Costs are CPU time, median of the calls, all",
+        "Quality figures are means over queries in per cent, on splits that no model was trained on and",
+        "no weight fitted on (`src/recollect/eval/splits.py`; cautions in models.md). Costs are CPU time, median of the calls, all",
         "threads counted, query embedding included, unless a column says wall.",
         "",
     ]

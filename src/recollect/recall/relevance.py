@@ -2,9 +2,9 @@
 
 A logistic model over signals that mean the same for every query: cosine, the share of the
 query's information the keywords cover, late interaction, cross-encoder, links, the time
-asked for. Its weights are fitted on training splits (`training/fit_relevance.py`) for each set
-of signals that may be there, so that a score means the same with a reranker, without one,
-and when one fails. The sum is kept term by term: it *is* the explanation.
+asked for. Its weights are fitted on development queries (`training/fit_relevance.py`) for each
+set of signals that may be there (the shares of links and of the cross-encoder are chosen on them),
+so that a score means the same with a reranker, without one, and when one fails. The sum is kept term by term: it *is* the explanation.
 """
 
 from __future__ import annotations
