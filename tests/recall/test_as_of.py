@@ -179,10 +179,6 @@ def test_expand_hops_follows_the_links_of_the_wording_known_then(memory: Recolle
     assert [(h.id, h.hop) for h in result] == [("effect", 0), ("cause", 1)]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="an update moves the links to the new wording; the earlier one has none left",
-)
 def test_the_graph_of_then_still_leads_on_from_a_wording_changed_later(memory: Recollect) -> None:
     memory.retain(
         "graph-then",
@@ -199,3 +195,34 @@ def test_the_graph_of_then_still_leads_on_from_a_wording_changed_later(memory: R
     memory.update("graph-then", "effect", text="The library closed for a month.")
     result = memory.recall("graph-then", "library reading room", as_of=YESTERDAY, min_score=0.0)
     assert [h.id for h in result] == ["effect", "cause"]
+
+
+def test_two_corrected_memories_are_linked_at_every_moment_and_once(memory: Recollect) -> None:
+    bank = "both-corrected"
+    memory.retain(
+        bank,
+        [
+            {"id": "cause", "text": "A storm tore the roof off.", "timestamp": "2024-01-01"},
+            {
+                "id": "effect",
+                "text": "The library closed its reading room.",
+                "timestamp": "2024-01-02",
+                "causal_relations": [{"type": "caused_by", "target": 0, "weight": 0.9}],
+            },
+        ],
+    )
+    given = {(k.source, k.target, k.kind) for k in memory.links(bank, "effect")}
+    moments = [YESTERDAY]
+    for memory_id, text in (
+        ("effect", "The library closed for a month."),
+        ("cause", "A gale tore the roof off."),
+        ("effect", "The library closed for a year."),
+    ):
+        memory.update(bank, memory_id, text=text)
+        moments.append(datetime.now(UTC))
+    for moment in moments:
+        found = memory.recall(bank, "library", as_of=moment, expand_hops=1, without=["graph"])
+        assert {h.id for h in found} == {"effect", "cause"}
+    links = memory.links(bank, "effect")
+    assert {(k.source, k.target, k.kind) for k in links} == given
+    assert len(links) == len(given)

@@ -359,8 +359,8 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
     """expand_hops = 1: what the best hits link to, at a reduced score and within the tokens left."""
     given = {hit.id for hit in hits}
     as_of = request.allowed.as_of
-    # Links belong to a memory's newest wording, whichever of them was found.
-    parents = {view.key_of(hit.id) or 0: hit for hit in hits[:HOP_PARENTS]}
+    # Every wording has links of its own: those of the one that was found lead on.
+    parents = {view.key_of(hit.id, as_of) or 0: hit for hit in hits[:HOP_PARENTS]}
     edges = view.edges(np.array(list(parents), np.int64), request.allowed, 5)
     best: dict[int, _Hop] = {}
     for source, target, weight in zip(

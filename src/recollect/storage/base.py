@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver
 from recollect.types import (
+    ApiKey,
     Bank,
     Chunk,
     Document,
@@ -28,6 +29,8 @@ from recollect.types import (
     LinkKind,
     Memory,
     MemoryType,
+    Operation,
+    OperationState,
     State,
     TagsMatch,
 )
@@ -186,7 +189,9 @@ class NewMemory:
     known_until: int | None = None
     sources: tuple[int, ...] = ()
     before: int = 0  # key of the turn this one follows in a conversation
-    replaces: int | None = None  # an earlier version, whose evidence and given links it inherits
+    # An earlier version: its evidence passes to this one; its links, but the semantic ones, are
+    # copied, so that either version has them when `as_of` shows it.
+    replaces: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +232,18 @@ class KeyLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A part of an operation, noted in the very transaction that has its effect. The commit is
+    refused with `LeaseLost`, and writes nothing, unless the operation is running under this
+    token and has not come this far: so a part takes effect once, whoever crashes when."""
+
+    operation: str
+    token: str
+    number: int  # from 1; larger than any noted before
+    note: Mapping[str, Any]  # replaces the operation's note; ids and counts, never text
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     memories: Sequence[NewMemory] = ()
     documents: Sequence[NewDocument] = ()
@@ -239,6 +256,7 @@ class Batch:
     drop_documents: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     drop_memories: Sequence[int] = ()
     updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +298,138 @@ class Writing(View, Protocol):
 Plan = Callable[[Writing], Batch]
 
 
+# --- the queue, and who may use it ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOperation:
+    id: str
+    bank: str
+    kind: str
+    items: int
+    payload: Mapping[str, Any]  # JSON values
+    fingerprint: bytes  # of what was asked: the same id or request_key with another is a Conflict
+    request_key: str | None = None  # the caller's Idempotency-Key, unique in the bank
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A claim on one operation. The token is of this claim alone, the worker's name tells who
+    to ask whether it still lives."""
+
+    worker: str
+    token: str
+    until: int  # microseconds, as all times of a store
+
+
+class Queue(Protocol):
+    """Durable operations. In each bank they are claimed in the order they were accepted, one at
+    a time; banks are independent of each other. Times are given by the caller, so that a store
+    needs no clock of its own.
+
+    A payload is dropped when its operation is done or cancelled. One that failed keeps it, to
+    be retried, until anything is forgotten in its bank (a `Batch` that drops memories or
+    documents) or the operation is deleted or purged: what is deleted leaves no copy.
+    """
+
+    def enqueue(self, new: NewOperation, now: int, lease: Lease | None = None) -> Operation:
+        """Accept it; with a lease it is running at once, under that lease, attempt 1. When the
+        bank holds an operation of this id or request_key already, that one is given back as it
+        is (its payload as well), or Conflict raised when its fingerprint or kind differs."""
+        ...
+
+    def waiting(self, now: int) -> list[str]:
+        """Banks in which `claim` would find something."""
+        ...
+
+    def due(self) -> int | None:
+        """When the next open operation of any bank can be claimed: its `not_before`, the end of
+        its lease, or 0 for at once; None when nothing is open."""
+        ...
+
+    def claim(self, bank: str, lease: Lease, now: int) -> Operation | None:
+        """The oldest open (pending or running) operation of the bank, with its payload, now
+        running under this lease and one attempt further; None when there is none, when it runs
+        under a lease that has not ended, or when it is not due."""
+        ...
+
+    def renew(self, bank: str, operation_id: str, lease: Lease) -> bool:
+        """Whether the claim of this token still stood; it now lasts until `lease.until`."""
+        ...
+
+    def complete(
+        self, bank: str, operation_id: str, token: str, result: Mapping[str, Any], now: int
+    ) -> None:
+        """Done; LeaseLost when the claim no longer stands, as for the next two."""
+        ...
+
+    def fail(self, bank: str, operation_id: str, token: str, error: str, now: int) -> None: ...
+    def defer(
+        self, bank: str, operation_id: str, token: str, error: str | None, not_before: int, now: int
+    ) -> None:
+        """Back to the queue, to be tried again."""
+        ...
+
+    def abandon(self, worker: str, now: int) -> int:
+        """A worker is known to be gone: what it had claimed is open at once. Gives how many."""
+        ...
+
+    def workers(self) -> list[str]:
+        """Names that hold a claim."""
+        ...
+
+    def cancel(self, bank: str, operation_id: str, now: int) -> Operation:
+        """Only while pending; NotFound, or Conflict when it is not."""
+        ...
+
+    def retry(self, bank: str, operation_id: str, now: int) -> Operation:
+        """A failed one is pending again, with no attempts; NotFound, or Conflict when it has not
+        failed or its payload is gone."""
+        ...
+
+    def delete(self, bank: str, operation_id: str) -> None:
+        """Only when finished; NotFound, or Conflict when it is not."""
+        ...
+
+    def operation(self, bank: str, operation_id: str) -> Operation | None: ...
+    def operations(
+        self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]
+    ) -> list[Operation]:
+        """Newest first, without payloads; `where` may name state and kind, `after` is the last
+        id seen (NotFound when it is not there)."""
+        ...
+
+    def counts(self, bank: str | None = None) -> Mapping[OperationState, int]:
+        """How many are in each state, in one bank or in all."""
+        ...
+
+    def purge(self, before: int) -> int:
+        """Forget operations finished before; gives how many."""
+        ...
+
+
+class KeyRing(Protocol):
+    """API keys. They belong to the store, not to a bank."""
+
+    def add(self, key: ApiKey, digest: bytes) -> None: ...
+    def find(self, key_id: str) -> tuple[ApiKey, bytes] | None:
+        """With the digest of its secret; revoked and expired ones as well."""
+        ...
+
+    def all(self) -> list[ApiKey]:
+        """Oldest first."""
+        ...
+
+    def revoke(self, key_id: str, at: int) -> ApiKey:
+        """From then on; the first time counts. NotFound when there is no such key."""
+        ...
+
+
 class Store(Protocol):
+    @property
+    def queue(self) -> Queue: ...
+    @property
+    def keys(self) -> KeyRing: ...
     def close(self) -> None: ...
     def banks(self) -> list[Bank]: ...
     def bank(self, bank: str) -> Bank | None: ...

@@ -410,11 +410,11 @@ class SqliteStore:
     def links(self, bank: str, memory_id: str) -> list[Link]:
         number = self._number(bank)
         rows = self._execute(
-            """SELECT a.id, b.id, l.kind, l.weight FROM links l
-            JOIN memories a ON a.n = (?1 << ?2 | l.source) JOIN memories b ON b.n = (?1 << ?2 | l.target)
-            WHERE l.bank = ?1 AND (a.id = ?3 OR b.id = ?3)
-              AND (l.source IN (SELECT n & ?4 FROM memories WHERE bank = ?1 AND id = ?3)
-                OR l.target IN (SELECT n & ?4 FROM memories WHERE bank = ?1 AND id = ?3))
+            """SELECT a.id, b.id, l.kind, l.weight FROM memories m
+            JOIN links l ON l.bank = ?1 AND (l.source = (m.n & ?4) OR l.target = (m.n & ?4))
+            JOIN memories a ON a.n = (?1 << ?2 | l.source) AND a.state <> 'revised'
+            JOIN memories b ON b.n = (?1 << ?2 | l.target) AND b.state <> 'revised'
+            WHERE m.bank = ?1 AND m.id = ?3 AND m.state <> 'revised'
             ORDER BY l.weight DESC, a.id, b.id""",
             (number, KEY_BITS, memory_id, KEY_MASK),
         )

@@ -106,16 +106,19 @@ class Writer:
         return list(dict.fromkeys(key for key in found if key is not None))
 
     def _inherit(self, new: int, old: int) -> None:
-        """A new version keeps its predecessor's evidence and every link but the semantic ones,
-        which belong to the wording."""
+        """A new version takes over its predecessor's evidence and observations, and gets a copy of
+        every link but the semantic ones, which belong to the wording. The predecessor keeps its
+        own links: of two versions no moment sees both, so the graph is right at every moment."""
         db, bank = self._db, self._number
-        db.execute(
-            "DELETE FROM links WHERE bank=? AND kind='semantic' AND ? IN (source, target)",
-            (bank, old),
-        )
-        for table, column in (
-            ("links", "source"), ("links", "target"), ("evidence", "key"), ("sources", "key"), ("sources", "source"),
-        ):  # fmt: skip
+        for mine, other in (("source", "target"), ("target", "source")):
+            db.execute(
+                f"""INSERT OR IGNORE INTO links (bank, {mine}, {other}, kind, weight)
+                SELECT l.bank, ?1, l.{other}, l.kind, l.weight FROM links l
+                  JOIN memories m ON m.n = (?2 << {KEY_BITS} | l.{other}) AND m.state <> 'revised'
+                WHERE l.bank = ?2 AND l.{mine} = ?3 AND l.kind <> 'semantic'""",
+                (new, bank, old),
+            )
+        for table, column in (("evidence", "key"), ("sources", "key"), ("sources", "source")):
             db.execute(
                 f"UPDATE {table} SET {column}=? WHERE bank=? AND {column}=?", (new, bank, old)
             )
