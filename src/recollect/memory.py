@@ -173,10 +173,7 @@ class Recollect:
 
     def review(self, bank: str, memory_id: str) -> Memory:
         """Mark as still true: its lifecycle starts anew."""
-        from recollect.retain.edit import annotate
-
-        annotate(self._store, bank, memory_id, {"last_reviewed_at": _now()})
-        return self.load(bank, memory_id)
+        return self.update(bank, memory_id, last_reviewed_at=_now())
 
     def invalidate(self, bank: str, memory_id: str) -> Memory:
         """Withdraw without deleting: recall no longer returns it, `as_of` an earlier time does."""

@@ -226,3 +226,28 @@ def test_two_corrected_memories_are_linked_at_every_moment_and_once(memory: Reco
     links = memory.links(bank, "effect")
     assert {(k.source, k.target, k.kind) for k in links} == given
     assert len(links) == len(given)
+
+
+def test_what_was_noted_later_is_invisible_then(memory: Recollect) -> None:
+    bank = "noted-later"
+    told = {"id": "rule", "text": "Ship on Fridays only.", "timestamp": "2024-01-01"}
+    memory.retain(bank, {**told, "kind": "lesson"})
+    memory.update(bank, "rule", kind="decision", metadata={"by": "Ann"})
+    memory.review(bank, "rule")
+    then, now = (
+        memory.recall(bank, "When do we ship?", as_of=moment, min_score=0.0).results[0].memory
+        for moment in (YESTERDAY, TOMORROW)
+    )
+    assert (then.kind, then.metadata, then.last_reviewed_at) == ("lesson", {}, None)
+    assert (now.kind, now.metadata) == ("decision", {"by": "Ann"})
+    assert now.last_reviewed_at is not None
+
+
+def test_a_withdrawn_memory_corrected_later_was_withdrawn_in_between(memory: Recollect) -> None:
+    bank = "withdrawn-then-corrected"
+    memory.retain(bank, {"id": "a", "text": "The warehouse is sold.", "timestamp": "2024-01-01"})
+    memory.invalidate(bank, "a")
+    between = datetime.now(UTC)
+    memory.update(bank, "a", text="The warehouse was sold to Mr Hale.")
+    assert not texts(memory, bank, "warehouse", as_of=between)
+    assert texts(memory, bank, "warehouse", as_of=YESTERDAY) == {"The warehouse is sold."}

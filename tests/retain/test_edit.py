@@ -330,12 +330,100 @@ def test_correcting_a_superseded_memory_does_not_make_it_current(
     assert memory.update("b", old, text="Alice works at Google").state is State.SUPERSEDED
 
 
-def test_fields_that_no_search_reads_change_in_place(memory: recollect.Recollect) -> None:
+def test_a_change_of_what_no_model_reads_keeps_the_vectors(memory: recollect.Recollect) -> None:
     one = memory.retain("b", {"text": "Bob runs.", "kind": "lesson"}).ids[0]
+    vectors = [m["memory"]["vector"] for m in memory.export("b") if "memory" in m]
     changed = memory.update("b", one, kind="decision", metadata={"a": 1}, valid_until="2030-01-01")
     assert (changed.kind, changed.metadata) == ("decision", {"a": 1})
     assert changed.valid_until == datetime(2030, 1, 1, tzinfo=UTC)
-    assert memory.revisions("b", one) == []
+    assert [m["memory"]["vector"] for m in memory.export("b") if "memory" in m] == vectors * 2
+
+
+def test_such_a_change_keeps_every_link(memory: recollect.Recollect) -> None:
+    one = memory.retain("b", [{"text": f"Bob ran {n} miles on the old road"} for n in (3, 9)]).ids[
+        0
+    ]
+    links = memory.links("b", one)
+    assert links
+    memory.update("b", one, metadata={"a": 1})
+    assert memory.links("b", one) == links
+
+
+def test_every_correction_keeps_the_version_before(memory: recollect.Recollect) -> None:
+    one = memory.retain("b", {"text": "Bob runs.", "kind": "lesson"}).ids[0]
+    memory.update("b", one, kind="decision")
+    memory.update("b", one, metadata={"a": 1})
+    memory.review("b", one)
+    earlier = memory.revisions("b", one)
+    assert [(m.kind, m.metadata) for m in earlier] == [
+        ("lesson", {}), ("decision", {}), ("decision", {"a": 1}),
+    ]  # fmt: skip
+    assert [m.last_reviewed_at for m in earlier] == [None] * 3
+    assert memory.load("b", one).last_reviewed_at is not None
+
+
+def chat(memory: recollect.Recollect) -> list[str]:
+    turns = [
+        {"speaker": "Ann", "text": "Where did you park?"},
+        {"speaker": "Bob", "text": "Behind the barn."},
+        {"speaker": "Ann", "text": "Good."},
+    ]
+    return list(memory.retain("b", {"turns": turns, "document_id": "chat"}).ids)
+
+
+def answered(memory: recollect.Recollect) -> dict[str, str]:
+    """Text of each turn that stands → text of the turn it is read with."""
+    made = [m["memory"] for m in memory.export("b") if "memory" in m]
+    named = {m["key"]: m["id"] for m in made}
+    stands = {m["id"]: m for m in made if m["state"] == "active"}
+    return {m["text"]: stands[named[m["before"]]]["text"] for m in stands.values() if m["before"]}
+
+
+def test_a_corrected_turn_is_what_the_next_one_answers(memory: recollect.Recollect) -> None:
+    first, second, _ = chat(memory)
+    memory.update("b", first, text="Where did you hide it?")
+    assert answered(memory) == {
+        "Behind the barn.": "Where did you hide it?",
+        "Good.": "Behind the barn.",
+    }
+    memory.update("b", second, text="Under the roof.")
+    assert answered(memory) == {
+        "Under the roof.": "Where did you hide it?",
+        "Good.": "Under the roof.",
+    }
+
+
+def test_the_answer_to_a_corrected_turn_is_embedded_with_it(memory: recollect.Recollect) -> None:
+    def vector_of_the_answer() -> str:
+        return next(
+            m["memory"]["vector"]
+            for m in memory.export("b")
+            if m.get("memory", {}).get("text") == "Behind the barn."
+            and m["memory"]["state"] == "active"
+        )
+
+    first, *_ = chat(memory)
+    before = vector_of_the_answer()
+    memory.update("b", first, text="Where did you hide it?")
+    assert vector_of_the_answer() != before
+    memory.update("b", first, text="Where did you park?")
+    assert vector_of_the_answer() == before
+
+
+def test_a_conversation_goes_on_from_what_was_said_last_not_what_was_corrected_last(
+    memory: recollect.Recollect,
+) -> None:
+    first, *_ = chat(memory)
+    memory.update("b", first, text="Where did you hide it?")
+    memory.retain(
+        "b",
+        {
+            "turns": [{"speaker": "Bob", "text": "Bye."}],
+            "document_id": "chat",
+            "update_mode": "append",
+        },
+    )
+    assert answered(memory)["Bye."] == "Good."
 
 
 def test_a_field_can_be_cleared(memory: recollect.Recollect) -> None:

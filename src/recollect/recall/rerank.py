@@ -28,9 +28,7 @@ def late_interaction(
     `late_before` is how much better the query is matched by both than by the turn alone.
     """
     keys = pool.keys[:limit]
-    before = np.where(
-        view.allows(pool.columns.before[:limit], allowed), pool.columns.before[:limit], 0
-    )
+    before = view.standing(pool.columns.before[:limit], allowed)
     wanted = np.union1d(keys, before[before > 0])
     empty = np.empty((0, dimensions), np.int8)
     held = view.token_vectors(wanted)

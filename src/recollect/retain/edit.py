@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
-
-import numpy as np
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput, NotFound
 from recollect.language.dates import to_micros
-from recollect.language.tokens import count_tokens
 from recollect.models.base import Embedder
 from recollect.retain.items import Fact, items
-from recollect.retain.link import SEMANTIC_FLOOR, SEMANTIC_LINKS, semantic_links
-from recollect.retain.naming import Naming
-from recollect.retain.opinion import FIRST_CONFIDENCE, moved
-from recollect.retain.prepare import Prepared, prepare
-from recollect.storage.base import NO_TIME, Batch, NewMemory, Retire, Store, View, Writing
+from recollect.retain.opinion import moved
+from recollect.retain.prepare import grounded
+from recollect.retain.revise import Correction, Versions, as_item, current_key
+from recollect.storage.base import Batch, Retire, Store, View, Writing
 from recollect.types import Evidence, Memory, MemoryType, State
 
-# Searched by no arm: these change in place. Everything else makes a new version.
-_IN_PLACE = {
-    "metadata", "confidence", "valid_until", "last_reviewed_at", "kind", "scope", "source_ids", "proof_count",
-}  # fmt: skip
-_EDITABLE = _IN_PLACE | {
+_EDITABLE = {
     "text", "context", "speaker", "title", "summary", "topic_path", "recall_when", "tags", "type",
-    "occurred_start", "occurred_end", "entities",
+    "occurred_start", "occurred_end", "entities", "metadata", "confidence", "valid_until",
+    "last_reviewed_at", "kind", "scope", "source_ids", "proof_count",
 }  # fmt: skip
 
 
@@ -51,17 +43,15 @@ def update(
     old = _loaded(view, memory_id)
     fact = items(_changed(old, changes), {}, now)[0].facts[0]
     _check(view, old, fact, changes)
-    if set(changes) <= _IN_PLACE:
-        names = {*changes, "proof_count"} if "source_ids" in changes else set(changes)
-        new_values = {name: getattr(fact, name) for name in names} | {"updated_at": now}
-        store.commit(bank, lambda w: Batch(updates={_key(w, memory_id): new_values}))
-        return
-    (ready,) = prepare([fact], embedder, view.resolver, settings.agent_names)
-    store.commit(bank, lambda w: _revision(w, memory_id, ready, changes, now))
+    (ready,) = grounded([fact], view.resolver, settings.agent_names)
+    correction = Correction(memory_id, ready, changes, now)
+    versions = Versions(embedder, settings.agent_names)
+    versions.foresee(view, correction)
+    store.commit(bank, lambda w: versions.plan(w, correction))
 
 
 def _changed(old: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
-    item = _as_item(old)
+    item = as_item(old)
     if "occurred_start" in changes and "occurred_end" not in changes:
         item.pop("occurred_end", None)
     if (
@@ -94,65 +84,6 @@ def _check(view: View, old: Memory, fact: Fact, changes: Mapping[str, Any]) -> N
         )
 
 
-def _revision(
-    w: Writing, memory_id: str, ready: Prepared, changes: Mapping[str, Any], now: datetime
-) -> Batch:
-    key = _key(w, memory_id)
-    old = w.load([key])[key]
-    fact = ready.fact
-    kept: dict[str, Any] = {n: getattr(fact, n) for n in changes if n != "entities"}
-    if fact.type is MemoryType.OPINION and old.confidence is None:
-        kept.setdefault("confidence", FIRST_CONFIDENCE)
-    if {"text", "occurred_start", "occurred_end"} & set(changes):
-        # As given, otherwise as the new wording says.
-        kept |= {
-            n: getattr(fact, n)
-            for n in (
-                "occurred_start",
-                "occurred_end",
-                "occurred_grain",
-                "recurrence",
-                "duration_s",
-            )
-        }
-    memory = replace(old, **kept, updated_at=now, tokens=count_tokens(fact.text))
-    naming = Naming(w)
-    numbers = naming.numbers(ready)
-    vectors = np.array([ready.vector], np.float32)
-    near = w.nearest(vectors, SEMANTIC_LINKS + 1, SEMANTIC_FLOOR)
-    links = [
-        link
-        for link in semantic_links([w.next_key], np.ones((1, 1), np.float32), near)
-        if link.target != key
-    ]
-    before = w.columns(np.array([key], np.int64))
-    closed = int(before.known_until[0])
-    new = NewMemory(
-        w.next_key,
-        memory,
-        ready.vector,
-        ready.tokens,
-        numbers,
-        ready.statement,
-        ready.slot_hash,
-        to_micros(now),
-        None if closed == NO_TIME else closed,
-        before=int(before.before[0]),
-        replaces=key,
-    )
-    return Batch(
-        memories=[new],
-        retire=[Retire(key, State.REVISED, to_micros(now))],
-        links=links,
-        entities=list(naming.entities.values()),
-    )
-
-
-def annotate(store: Store, bank: str, memory_id: str, changes: Mapping[str, Any]) -> None:
-    _loaded(store.view(bank), memory_id)
-    store.commit(bank, lambda w: Batch(updates={_key(w, memory_id): changes}))
-
-
 def reinforce(store: Store, bank: str, memory_id: str, evidence: Evidence, now: datetime) -> None:
     if evidence not in (
         "strong_support",
@@ -173,7 +104,7 @@ def reinforce(store: Store, bank: str, memory_id: str, evidence: Evidence, now: 
         )
 
     def plan(w: Writing) -> Batch:
-        key = _key(w, memory_id)
+        key = current_key(w, memory_id)
         held = w.load([key])[key]
         changes = {
             "confidence": moved(held.confidence or 0.0, evidence),
@@ -190,7 +121,7 @@ def retire(
 ) -> None:
     _loaded(store.view(bank), memory_id)
     store.commit(
-        bank, lambda w: Batch(retire=[Retire(_key(w, memory_id), state, to_micros(now), by)])
+        bank, lambda w: Batch(retire=[Retire(current_key(w, memory_id), state, to_micros(now), by)])
     )
 
 
@@ -205,7 +136,7 @@ def forget(store: Store, bank: str, memory_id: str | None, document_id: str | No
     else:
         wanted = memory_id or ""
         _loaded(store.view(bank), wanted)
-        store.commit(bank, lambda w: Batch(drop_memories=[_key(w, wanted)]))
+        store.commit(bank, lambda w: Batch(drop_memories=[current_key(w, wanted)]))
     return before - _count(store, bank)
 
 
@@ -215,36 +146,5 @@ def _count(store: Store, bank: str) -> int:
 
 
 def _loaded(view: View, memory_id: str) -> Memory:
-    key = view.key_of(memory_id)
-    if key is None:
-        raise NotFound(
-            f"bank {view.bank!r} has no memory {memory_id!r}",
-            hint="ids come from retain, recall and memories",
-        )
+    key = current_key(view, memory_id)
     return view.load([key])[key]
-
-
-def _key(w: Writing, memory_id: str) -> int:
-    key = w.key_of(memory_id)
-    if key is None:  # deleted by somebody else since it was read
-        raise NotFound(
-            f"bank {w.bank!r} has no memory {memory_id!r} any more",
-            hint="it was forgotten meanwhile",
-        )
-    return key
-
-
-def _as_item(memory: Memory) -> dict[str, Any]:
-    """A memory as the item that would have made it."""
-    names = (
-        "text", "context", "speaker", "title", "summary", "topic_path", "kind", "scope", "occurred_start",
-        "occurred_end", "valid_until", "last_reviewed_at", "confidence",
-    )  # fmt: skip
-    out: dict[str, Any] = {n: getattr(memory, n) for n in names if getattr(memory, n) is not None}
-    out |= {"tags": memory.tags, "metadata": memory.metadata, "recall_when": memory.recall_when}
-    out |= {"source_ids": memory.source_ids, "proof_count": memory.proof_count}
-    return out | {
-        "type": memory.type.value,
-        "timestamp": memory.mentioned_at or "unset",
-        "entities": memory.entities,
-    }

@@ -286,10 +286,15 @@ class Planner:
         """The key of the turn that this one answers."""
         if fact.previous is None:
             return 0
-        key = self._state.keys[-1] if self._state.keys else self._view.next_key - 1
-        last = self._state.memories.get(key) or self._view.load([key]).get(key)
+        if self._state.keys:
+            key = self._state.keys[-1]
+            last = self._state.memories[key]
+        else:
+            last = self._view.newest()
+            key = self._view.key_of(last.id) if last is not None else None
         # Somebody else may have written since this fact was read.
-        return key if last is not None and said(last.speaker, last.text) == fact.previous else 0
+        same = last is not None and said(last.speaker, last.text) == fact.previous
+        return key if same and key is not None else 0
 
     def _memory(self, source: Source, prepared: Prepared) -> Memory:
         fact = prepared.fact

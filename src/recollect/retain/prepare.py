@@ -24,6 +24,8 @@ ROLES = frozenset(
     {"user", "assistant", "agent", "system", "human", "ai", "bot", "me", "you", "tool"}
 )
 
+NO_VECTOR = np.empty(0, np.float32)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -61,11 +63,10 @@ def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
     return fact
 
 
-def prepare(
-    facts: Sequence[Fact], embedder: Embedder, resolver: EntityResolver, agent_names: Sequence[str]
+def grounded(
+    facts: Sequence[Fact], resolver: EntityResolver, agent_names: Sequence[str]
 ) -> list[Prepared]:
-    understood = [understand(f, agent_names) for f in facts]
-    encoded = embedder.encode_passages([embedded_text(f) for f in understood])
+    """All that needs no model: the vectors are empty."""
     known = resolver.matcher()
     return [
         Prepared(
@@ -75,10 +76,25 @@ def prepare(
             is_event(fact.text),
             statement_hash(fact),
             slot(fact.text, fact.speaker),
-            encoded.vectors[i],
-            None if encoded.tokens is None else encoded.tokens[i],
+            NO_VECTOR,
+            None,
         )
-        for i, fact in enumerate(understood)
+        for fact in (understand(f, agent_names) for f in facts)
+    ]
+
+
+def prepare(
+    facts: Sequence[Fact], embedder: Embedder, resolver: EntityResolver, agent_names: Sequence[str]
+) -> list[Prepared]:
+    found = grounded(facts, resolver, agent_names)
+    encoded = embedder.encode_passages([embedded_text(p.fact) for p in found])
+    return [
+        replace(
+            prepared,
+            vector=encoded.vectors[i],
+            tokens=None if encoded.tokens is None else encoded.tokens[i],
+        )
+        for i, prepared in enumerate(found)
     ]
 
 

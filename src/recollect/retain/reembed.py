@@ -12,7 +12,7 @@ import numpy as np
 
 from recollect.language.passage import memory_passage
 from recollect.models.base import Embedder
-from recollect.storage.base import ModelIdentity, StagedVector, Store
+from recollect.storage.base import Filter, ModelIdentity, StagedVector, Store
 from recollect.types import Memory
 
 GROUP = 128
@@ -52,9 +52,11 @@ def reembed(
 
 
 def _passages(store: Store, bank: str, waiting: Mapping[int, Memory]) -> list[str]:
-    """As they were embedded first, with the turn each one answers."""
+    """As they were embedded first, with the turn each one answers, as that stands."""
     view = store.view(bank)
-    before = view.columns(np.array(list(waiting), np.int64)).before.tolist()
+    given = view.columns(np.array(list(waiting), np.int64)).before
+    stands = view.standing(given, Filter())
+    before = np.where(stands > 0, stands, given).tolist()
     turns = view.load([key for key in before if key])
     return [
         memory_passage(m, turns.get(key)) for m, key in zip(waiting.values(), before, strict=True)

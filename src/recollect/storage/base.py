@@ -166,6 +166,11 @@ class View(Protocol):
         """The key of a memory's newest wording, or of the one that was known then."""
         ...
 
+    def following(self, key: int) -> Sequence[int]: ...  # turns that answer it, in any wording
+    def standing(self, keys: Keys, allowed: Filter) -> Keys:
+        """Each key that may be seen; of one that was corrected the version that may be; else 0."""
+        ...
+
     @property
     def resolver(self) -> EntityResolver: ...
     def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]: ...
@@ -188,9 +193,10 @@ class NewMemory:
     known_from: int
     known_until: int | None = None
     sources: tuple[int, ...] = ()
-    before: int = 0  # key of the turn this one follows in a conversation
-    # An earlier version: its evidence passes to this one; its links, but the semantic ones, are
-    # copied, so that either version has them when `as_of` shows it.
+    before: int = 0  # key of the turn this one answers, in some wording; `View.standing` finds its own
+    # An earlier version: its evidence passes to this one; its links are copied, so that either
+    # version has them when `as_of` shows it. With `vector` None the vectors and the semantic
+    # links are its predecessor's, too; otherwise those belong to the new wording.
     replaces: int | None = None
 
 

@@ -23,12 +23,14 @@ from recollect.storage.base import (
 from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Snapshot
+from recollect.storage.sqlite.record import STATE_CODE
 from recollect.types import CAUSAL, Chunk, Memory, MemoryType, State
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 _AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence", "duration_s")
 _TIMES = ("valid_until", "last_reviewed_at")
+_NEWEST = 8  # memories looked at at once for the one told last
 
 MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
     occurred_start, occurred_end, occurred_grain, mentioned_at, last_mentioned_at,
@@ -207,9 +209,23 @@ class SqliteView:
         return memory_from_row(self.bank, row, found)
 
     def newest(self) -> Memory | None:
-        held = np.flatnonzero(self.snapshot.alive)
-        key = int(self.snapshot.keys[held[-1]]) if len(held) else 0
-        return self.load([key]).get(key)
+        """Told last. A correction has a later key than what was told before it, so the walk from
+        the last key goes on until a memory that nobody has corrected."""
+        below, told, last = (self.number + 1) << KEY_BITS, 0, 0
+        while True:
+            page = self._execute(
+                """SELECT m.n, (SELECT min(r.n) FROM memories r WHERE r.bank = m.bank
+                  AND r.id = m.id AND r.state = 'revised')
+                FROM memories m WHERE m.n >= ? AND m.n < ? AND m.state <> 'revised'
+                ORDER BY m.n DESC LIMIT ?""",
+                (self.number << KEY_BITS, below, _NEWEST),
+            )
+            for n, first in page:
+                if (first or n) > told:
+                    told, last = first or n, n & KEY_MASK
+            if len(page) < _NEWEST or any(first is None for _, first in page):
+                return self.load([last]).get(last)
+            below = page[-1][0]
 
     def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
         ns = [self.number << KEY_BITS | int(k) for k in keys]
@@ -250,6 +266,35 @@ class SqliteView:
             "SELECT hash FROM documents WHERE bank = ? AND id = ?", (self.number, document_id)
         )
         return rows[0][0] if rows else None
+
+    def following(self, key: int) -> Sequence[int]:
+        held = self.holding("before", sorted(self._versions([key])))
+        return sorted(k for keys in held.values() for k in keys)
+
+    def standing(self, keys: Keys, allowed: Filter) -> Keys:
+        out = np.where(self.allows(keys, allowed), keys, 0)
+        known = self.snapshot.known(keys)
+        state = self.snapshot.columns["state"]
+        hidden = np.flatnonzero(known & (out == 0))
+        rows = self.snapshot.rows_of(keys[hidden])
+        corrected = hidden[state[rows] == STATE_CODE[State.REVISED]]
+        if not len(corrected):  # nearly always
+            return out
+        versions = self._versions(keys[corrected].tolist())
+        found = np.array(sorted(versions), np.int64)
+        shown = {versions[k]: k for k in found[self.allows(found, allowed)].tolist()}
+        out[corrected] = [shown.get(versions[k], 0) for k in keys[corrected].tolist()]
+        return out
+
+    def _versions(self, keys: Sequence[int]) -> dict[int, str]:
+        """Every version of these memories, with the id they share."""
+        marks = ",".join("?" * len(keys))
+        rows = self._execute(
+            f"""SELECT n, id FROM memories WHERE bank = ? AND id IN (
+              SELECT id FROM memories WHERE n IN ({marks}))""",
+            (self.number, *(self.number << KEY_BITS | k for k in keys)),
+        )
+        return {n & KEY_MASK: memory_id for n, memory_id in rows}
 
     def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
         return self.holding("statement", hashes)

@@ -92,36 +92,45 @@ class Writer:
                 if new.tokens is not None
             ],
         )
+        for new in memories:
+            if new.replaces is not None:
+                self._inherit(new, new.replaces)
         self._db.executemany(
             "INSERT INTO sources VALUES (?,?,?)",
             [(self._number, new.key, s) for new in memories for s in self._present(new.sources)],
         )
-        for new in memories:
-            if new.replaces is not None:
-                self._inherit(new.key, new.replaces)
 
     def _present(self, keys: Iterable[int]) -> list[int]:
         """Without those that this very transaction took away."""
         found = (self._forgetting.key(key) for key in keys)
         return list(dict.fromkeys(key for key in found if key is not None))
 
-    def _inherit(self, new: int, old: int) -> None:
-        """A new version takes over its predecessor's evidence and observations, and gets a copy of
-        every link but the semantic ones, which belong to the wording. The predecessor keeps its
-        own links: of two versions no moment sees both, so the graph is right at every moment."""
+    def _inherit(self, new: NewMemory, old: int) -> None:
+        """A new version takes over its predecessor's evidence and the observations made of it,
+        and gets a copy of its links; the predecessor keeps its own. Of two versions no moment
+        sees both, so the graph is right at every moment."""
         db, bank = self._db, self._number
+        wording = "" if new.vector is None else "AND l.kind <> 'semantic'"
         for mine, other in (("source", "target"), ("target", "source")):
             db.execute(
                 f"""INSERT OR IGNORE INTO links (bank, {mine}, {other}, kind, weight)
                 SELECT l.bank, ?1, l.{other}, l.kind, l.weight FROM links l
                   JOIN memories m ON m.n = (?2 << {KEY_BITS} | l.{other}) AND m.state <> 'revised'
-                WHERE l.bank = ?2 AND l.{mine} = ?3 AND l.kind <> 'semantic'""",
-                (new, bank, old),
+                WHERE l.bank = ?2 AND l.{mine} = ?3 {wording}""",
+                (new.key, bank, old),
             )
-        for table, column in (("evidence", "key"), ("sources", "key"), ("sources", "source")):
+        db.execute("DELETE FROM sources WHERE bank=? AND key=?", (bank, old))
+        for table, column in (("evidence", "key"), ("sources", "source")):
             db.execute(
-                f"UPDATE {table} SET {column}=? WHERE bank=? AND {column}=?", (new, bank, old)
+                f"UPDATE {table} SET {column}=? WHERE bank=? AND {column}=?", (new.key, bank, old)
             )
+        if new.vector is None:
+            at, to = self._rows.n(old), self._rows.n(new.key)
+            db.execute(
+                "UPDATE features SET vector = (SELECT vector FROM features WHERE n=?) WHERE n=?",
+                (at, to),
+            )
+            db.execute("INSERT INTO tokens SELECT ?, data FROM tokens WHERE n=?", (to, at))
 
     def _mentions(self, mentions: Sequence[NewEvidence]) -> None:
         self._db.executemany(
