@@ -104,6 +104,10 @@ class Recollect:
 
         return QueryCache[RecallResult](self.settings.cache_entries, self.settings.cache_seconds)
 
+    def warm(self) -> None:
+        """Load the models now rather than in the first call."""
+        self.embedder.encode_queries(["ready"])
+
     def _identity(self) -> ModelIdentity:
         kept = self.embedder.token_dimensions if self.settings.token_vectors else 0
         return self.embedder.name, self.embedder.dimensions, kept
@@ -214,8 +218,10 @@ class Recollect:
         """What matters now, within `max_tokens`.
 
         Options: budget ("low", "mid", "high"), max_tokens, types, tags, tags_match, tag_groups,
-        query_timestamp, temporal_window, include_chunks, max_chunk_tokens, min_score,
-        expand_hops, verbosity, as_of, deadline_ms, trace."""
+        query_timestamp, temporal_window, include_chunks, max_chunk_tokens, include_entities,
+        max_entity_tokens, include_source_facts, max_source_fact_tokens,
+        max_tokens_per_observation, prefer_observations, min_score, min_scores (semantic, keyword,
+        reranker, final), expand_hops, verbosity, as_of, deadline_ms, trace."""
         from recollect.recall.pipeline import recall
 
         request = self._request(query, options)
@@ -398,6 +404,12 @@ RECALL_OPTIONS = {
     "max_tokens",
     "include_chunks",
     "max_chunk_tokens",
+    "include_entities",
+    "max_entity_tokens",
+    "include_source_facts",
+    "max_source_fact_tokens",
+    "max_tokens_per_observation",
+    "prefer_observations",
     "min_score",
     "expand_hops",
     "verbosity",

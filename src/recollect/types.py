@@ -150,6 +150,15 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityState:
+    """An entity that an answer names, and what has been observed of it, newest first."""
+
+    id: int
+    name: str
+    observations: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bank:
     id: str
     created_at: datetime
@@ -336,6 +345,64 @@ class Window:
     end: datetime | None
     text: str | None = None  # the words it was read from; None when the caller gave it
     near: Literal["start", "end"] | None = None  # the end to be close to: "before X" means shortly
+
+
+# --- running it as a service ----------------------------------------------------------------
+
+
+class OperationState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINISHED = frozenset({OperationState.DONE, OperationState.FAILED, OperationState.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """Work that was accepted and is done in its turn, one at a time in each bank."""
+
+    id: str
+    bank: str
+    kind: str  # "retain"
+    state: OperationState
+    items: int  # how many things it was given
+    attempts: int = 0
+    error: str | None = None  # of the last attempt
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None = None
+    not_before: datetime | None = None  # when it is tried again
+    steps: int = 0  # parts of it that are committed
+    note: Mapping[str, Any] = field(default_factory=_no_metadata)  # what those parts brought
+    result: Mapping[str, Any] | None = None  # ids and counts, never text
+    payload: Mapping[str, Any] | None = None  # gone once it is done or cancelled
+
+    @property
+    def finished(self) -> bool:
+        return self.state in FINISHED
+
+
+class Scope(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"  # banks, settings, operations of others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """Who may do what. Its secret is shown once; the store keeps a hash of it."""
+
+    id: str  # also the visible beginning of the key
+    name: str
+    scopes: tuple[Scope, ...]
+    banks: tuple[str, ...] | None  # None = all banks
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
 
 
 Ids = Sequence[str]

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.config import Settings
-from recollect.errors import ModelError, RecollectError
+from recollect.errors import InvalidInput, ModelError, RecollectError
 from recollect.models.base import Embedder, Reranker
 from recollect.recall.boost import as_known, boost
+from recollect.recall.companions import entity_states, source_facts, without_sources
 from recollect.recall.event import locate
 from recollect.recall.explain import explain, matched
 from recollect.recall.follow import follow
@@ -26,9 +27,9 @@ from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.understand import BY_EVENT, Query, understand
-from recollect.storage.base import Columns, Floats, View
+from recollect.storage.base import Columns, Floats, Keys, View
 from recollect.telemetry import Run
-from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, State
+from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, MemoryType, State
 
 # On the development sets the shipped cross-encoder adds 0.8 points of NDCG@10 to late
 # interaction when it reads the best 12, and costs 80 ms: for deep searches. One that the user
@@ -78,7 +79,9 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     depth = search_depth(request, with_.settings)
     query = _understood(with_, view, request, run)
     with run.stage("retrieve"):
-        search = Search(view, query, request, depth, with_.settings.min_similarity)
+        asked = request.floors.semantic
+        floor = with_.settings.min_similarity if asked is None else asked
+        search = Search(view, query, request, depth, floor)
         found = retrieve(search, with_.embedder, Line(with_.workers, run, deadline))
     if not found.lists and run.degraded and not deadline.over:
         raise ModelError(
@@ -244,18 +247,36 @@ def _below(better: Pool, rest: Pool, signal: str) -> Pool:
 
 def lowest(request: RecallRequest, settings: Settings) -> float:
     """The floor on final scores."""
-    return settings.min_score if request.min_score is None else request.min_score
+    floor = settings.min_score if request.min_score is None else request.min_score
+    return max(floor, request.floors.final or 0.0)
 
 
 def considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> NDArray[np.int64]:
-    floor = lowest(request, settings)
+    floor, relevant = lowest(request, settings), request.floors.reranker or 0.0
     rows = ranked.rows[: 2 * ranked.depth]
+    if relevant > 0 and ranked.calibration is None:
+        raise InvalidInput(
+            "min_scores.reranker needs a score that means something; rrf scores by rank alone",
+            hint="leave it out, or open the store with another reranker",
+        )
+    if relevant > 0:
+        rows = rows[ranked.pool.relevance[rows] >= relevant]
     return rows[ranked.pool.final[rows] >= floor] if floor > 0 else rows
+
+
+def chosen(
+    view: View, ranked: Ranked, request: RecallRequest, settings: Settings
+) -> NDArray[np.int64]:
+    """The rows that packing is offered, best first."""
+    rows = considered(ranked, request, settings)
+    if not request.prefer_observations:
+        return rows
+    return without_sources(view, ranked.pool, rows, request.max_tokens)
 
 
 def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> list[Hit]:
     """The answer: what fits, and then its neighbours where they were asked for."""
-    rows = considered(ranked, request, settings)
+    rows = chosen(view, ranked, request, settings)
     hits = _hits(view, ranked, pack(ranked.pool, rows, request.max_tokens))
     if request.expand_hops:
         floor = lowest(request, settings)
@@ -388,6 +409,11 @@ def _result(
 ) -> RecallResult:
     wanted = [hit.chunk_id for hit in hits if hit.chunk_id] if request.include_chunks else []
     chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
+    entities = entity_states(view, _keys(hits), request) if request.include_entities else ()
+    sources, truncated = (), False
+    if request.include_source_facts:
+        observed = (hit.memory for hit in hits if hit.type is MemoryType.OBSERVATION)
+        sources, truncated = source_facts(view, observed, request)
     return RecallResult(
         bank=view.bank,
         query=request.query,
@@ -403,4 +429,15 @@ def _result(
         cached=False,
         trace=Trace(ranked.query, run.stages, len(ranked.pool)) if request.trace else None,
         verbosity=request.verbosity,
+        entities=entities,
+        source_facts=sources,
+        source_facts_truncated=truncated,
     )
+
+
+def _keys(hits: list[Hit]) -> Keys:
+    """Of the direct hits."""
+    rows = [
+        (h.detail.ranked.pool.keys, h.detail.row) for h in hits if isinstance(h.detail, _Detail)
+    ]
+    return np.array([keys[row] for keys, row in rows], np.int64)

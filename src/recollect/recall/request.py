@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast, get_args
 
@@ -16,9 +16,27 @@ from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, 
 
 MAX_QUERY_TOKENS = 500
 PARTS = frozenset({"semantic", "keyword", "graph", "temporal", "rerank", "boost"})
+_SWITCHES = (
+    "include_chunks",
+    "include_entities",
+    "include_source_facts",
+    "prefer_observations",
+    "trace",
+)
 When = str | date | datetime
 _END = datetime.max.replace(tzinfo=UTC)
 _LAST_DAY = _END.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floors:
+    """Least scores, each inclusive. `semantic` and `keyword` act inside their arm alone; what
+    another arm finds stays. `reranker` and `final` hold for everything returned."""
+
+    semantic: float | None = None
+    keyword: float | None = None
+    reranker: float | None = None
+    final: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +54,13 @@ class RecallRequest:
     verbosity: Verbosity = "full"
     deadline_ms: float | None = None
     trace: bool = False
+    prefer_observations: bool = False  # in place of the facts they were made from
+    include_entities: bool = False
+    max_entity_tokens: int = 500
+    include_source_facts: bool = False
+    max_source_fact_tokens: int | None = 4096  # None = no limit
+    max_tokens_per_observation: int | None = None
+    floors: Floors = field(default_factory=lambda: Floors())
     without: frozenset[str] = frozenset()  # parts left out, for ablations
 
 
@@ -50,6 +75,7 @@ def recall_request(
     query_timestamp: When | None = None,
     temporal_window: Any = None,
     as_of: When | None = None,
+    min_scores: Mapping[str, float | None] | None = None,
     **options: Any,
 ) -> RecallRequest:
     """From the arguments people pass to the request the pipeline reads."""
@@ -75,6 +101,7 @@ def recall_request(
         now=anchor,
         allowed=allowed,
         window=_window(temporal_window),
+        floors=_floors(min_scores),
         without=without,
         **_options(options),
     )
@@ -110,7 +137,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     given = {k: v for k, v in options.items() if v is not None}
     _one_of("budget", given.get("budget", "mid"), get_args(Budget))
     _one_of("verbosity", given.get("verbosity", "full"), get_args(Verbosity))
-    for name in ("max_tokens", "max_chunk_tokens"):
+    for name in ("max_tokens", "max_chunk_tokens", "max_entity_tokens"):
         if name in given and (
             not isinstance(given[name], int) or isinstance(given[name], bool) or given[name] < 1
         ):
@@ -128,10 +155,21 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     deadline = given.get("deadline_ms")
     if deadline is not None and not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
         raise InvalidInput(f"deadline_ms is {deadline!r}", hint="give milliseconds, more than 0")
-    for name in ("include_chunks", "trace"):
+    for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool):
             raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is True or False")
     return given
+
+
+def _floors(given: Mapping[str, float | None] | None) -> Floors:
+    known = [f.name for f in fields(Floors)]
+    if given is not None and not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"min_scores is {given!r}", hint='for example {"semantic": 0.4}')
+    for name, value in (given or {}).items():
+        _one_of("a floor of min_scores", name, known)
+        if value is not None and not (isinstance(value, int | float) and 0 <= value < math.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"min_scores.{name} is {value!r}", hint="give a number from 0 up")
+    return Floors(**(given or {}))
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -8,7 +8,17 @@ from html import escape
 from typing import Any
 
 from recollect.recall.understand import Query
-from recollect.types import Band, Chunk, Degradation, Hit, Memory, StageTrace, Verbosity, Window
+from recollect.types import (
+    Band,
+    Chunk,
+    Degradation,
+    EntityState,
+    Hit,
+    Memory,
+    StageTrace,
+    Verbosity,
+    Window,
+)
 
 SUMMARY_LENGTH = 160
 
@@ -56,6 +66,9 @@ class RecallResult:
     cached: bool
     trace: Trace | None
     verbosity: Verbosity = "full"  # as asked for
+    entities: tuple[EntityState, ...] = ()
+    source_facts: tuple[Memory, ...] = ()
+    source_facts_truncated: bool = False
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
@@ -87,6 +100,14 @@ class RecallResult:
                 {"id": c.id, "document_id": c.document_id, "text": c.text, "truncated": c.truncated}
                 for c in self.chunks
             ]
+        if self.entities:
+            out["entities"] = [
+                {"id": e.id, "name": e.name, "observations": [m.text for m in e.observations]}
+                for e in self.entities
+            ]
+        if self.source_facts:
+            out["source_facts"] = [memory_dict(m) for m in self.source_facts]
+            out["source_facts_truncated"] = self.source_facts_truncated
         if verbosity == "full":
             out["window"] = window_dict(self.window)
             out["tokens"] = self.tokens

@@ -109,7 +109,10 @@ def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
     out = Retrieved()
     waiting: dict[Arm, Callable[[], Found]] = {}
     if search.wants(Arm.KEYWORD) and query.hashes:
-        waiting[Arm.KEYWORD] = line.start("keyword", lambda: keyword(view, query, allowed, depth))
+        least = search.request.floors.keyword or 0.0
+        waiting[Arm.KEYWORD] = line.start(
+            "keyword", lambda: _above(keyword(view, query, allowed, depth), least)
+        )
     embedded = line.start("embed", lambda: _embed(embedder, query.text), here=True)
     out.vector, out.tokens = line.awaited("embed", embedded) or (None, None)
     seeds = _seeds(search, out.vector, line)
@@ -130,6 +133,13 @@ def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
         if found is not None:
             out.lists[arm] = found
     return out
+
+
+def _above(found: Found, floor: float) -> Found:
+    if floor <= 0:
+        return found
+    kept = found.scores >= floor
+    return Found(found.keys[kept], found.scores[kept])
 
 
 def _embed(embedder: Embedder, text: str) -> tuple[Floats, NDArray[np.int8] | None]:

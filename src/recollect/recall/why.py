@@ -9,7 +9,15 @@ import numpy as np
 from recollect.errors import NotFound
 from recollect.recall.explain import StageVerdict, Why, explain
 from recollect.recall.pack import needed, pack
-from recollect.recall.pipeline import Ranked, Recalling, considered, lowest, packed, rank
+from recollect.recall.pipeline import (
+    Ranked,
+    Recalling,
+    chosen,
+    considered,
+    lowest,
+    packed,
+    rank,
+)
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
 from recollect.telemetry import Run
@@ -57,7 +65,7 @@ def _direct(
     if row is None:
         return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
     stages += [_fused(ranked, row), _reranked(ranked, row, with_), _boosted(ranked, row)]
-    verdict, place = _packed(ranked, row, request, with_)
+    verdict, place = _packed(view, ranked, row, request, with_)
     return replace(
         so_far,
         returned=verdict.passed,
@@ -217,9 +225,9 @@ def _boosted(ranked: Ranked, row: int) -> StageVerdict:
 
 
 def _packed(
-    ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
+    view: View, ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
 ) -> tuple[StageVerdict, int | None]:
-    rows = considered(ranked, request, with_.settings)
+    rows = chosen(view, ranked, request, with_.settings)
     taken = pack(ranked.pool, rows, request.max_tokens)
     if row in taken:
         place = taken.index(row) + 1
@@ -227,18 +235,7 @@ def _packed(
             "pack", True, f"returned as number {place}", numbers={"rank": place}
         ), place
     if row not in rows.tolist():
-        floor = lowest(request, with_.settings)
-        final = float(ranked.pool.final[row])
-        if final < floor:
-            return StageVerdict(
-                "pack", False, f"score {final:.3f} is under the floor", f"at least {floor:g}"
-            ), None
-        return StageVerdict(
-            "pack",
-            False,
-            f"beyond the first {2 * ranked.depth} considered",
-            "a better score or a higher budget",
-        ), None
+        return _not_offered(ranked, row, request, with_), None
     cost = int(ranked.pool.columns.tokens[row])
     least = needed(ranked.pool, rows, row, request.max_tokens)
     return StageVerdict(
@@ -248,3 +245,29 @@ def _packed(
         f"max_tokens of at least {least}",
         {"tokens": cost, "needed": least},
     ), None
+
+
+def _not_offered(
+    ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
+) -> StageVerdict:
+    for name, floor, score in (
+        ("score", lowest(request, with_.settings), float(ranked.pool.final[row])),
+        ("relevance", request.floors.reranker or 0.0, float(ranked.pool.relevance[row])),
+    ):
+        if score < floor:
+            return StageVerdict(
+                "pack", False, f"{name} {score:.3f} is under the floor", f"at least {floor:g}"
+            )
+    if row in considered(ranked, request, with_.settings).tolist():
+        return StageVerdict(
+            "pack",
+            False,
+            "an observation made from it is returned in its place",
+            "prefer_observations off",
+        )
+    return StageVerdict(
+        "pack",
+        False,
+        f"beyond the first {2 * ranked.depth} considered",
+        "a better score or a higher budget",
+    )

@@ -1,0 +1,92 @@
+"""What an answer brings along: who is named in it, and the facts its observations were made
+from; and leaving those facts out where the observations are preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.pack import pack
+from recollect.recall.pool import Pool
+from recollect.recall.request import RecallRequest
+from recollect.storage.base import Keys, View
+from recollect.types import EntityState, Memory, MemoryType
+
+OBSERVED = 5  # observations looked at of one entity
+NAMED = 50  # entities at most
+_OBSERVATION = tuple(MemoryType).index(MemoryType.OBSERVATION)
+_NO_LIMIT = 1 << 60
+
+
+def entity_states(view: View, keys: Keys, request: RecallRequest) -> tuple[EntityState, ...]:
+    """Entities in the order the hits name them, each with its newest observations, as far as the
+    tokens go."""
+    loaded = view.load(keys.tolist())
+    names: dict[int, str] = {}
+    for key, ids in zip(keys.tolist(), view.entities_of(keys), strict=True):
+        if key in loaded and len(loaded[key].entities) == len(ids):
+            names |= {
+                i: n for i, n in zip(ids, loaded[key].entities, strict=True) if i not in names
+            }
+    wanted = list(names)[:NAMED]
+    allowed = replace(request.allowed, types=frozenset({MemoryType.OBSERVATION}))
+    found = [keys[::-1].tolist() for keys, _ in view.naming(wanted, allowed, OBSERVED)]
+    observed = view.load({key for keys in found for key in keys})
+    room = request.max_entity_tokens
+    out: list[EntityState] = []
+    for entity, about in zip(wanted, found, strict=True):
+        fitting, room = _fitting((observed[k] for k in about if k in observed), room)
+        out.append(EntityState(entity, names[entity], tuple(fitting)))
+    return tuple(out)
+
+
+def source_facts(
+    view: View, observations: Iterable[Memory], request: RecallRequest
+) -> tuple[tuple[Memory, ...], bool]:
+    """The facts that observations were made from, and whether the tokens cut them short."""
+    left = request.max_source_fact_tokens
+    room = _NO_LIMIT if left is None else left
+    each = request.max_tokens_per_observation
+    out: dict[str, Memory] = {}
+    truncated = False
+    for observation in observations:
+        facts = [m for m in _sources(view, observation).values() if m.id not in out]
+        own = room if each is None else min(room, each)
+        fitting, rest = _fitting(facts, own)
+        room -= own - rest
+        truncated = truncated or len(fitting) < len(facts)
+        out |= {m.id: m for m in fitting}
+    return tuple(out.values()), truncated
+
+
+def without_sources(
+    view: View, pool: Pool, rows: NDArray[np.int64], max_tokens: int
+) -> NDArray[np.int64]:
+    """Rows less the facts that an observation in the answer was made from. What is freed lets
+    others in, observations too, so it is looked at until nothing changes."""
+    while True:
+        taken = pack(pool, rows, max_tokens)
+        kinds = pool.columns.type[taken] if taken else ()
+        keys = [int(pool.keys[r]) for r, k in zip(taken, kinds, strict=True) if k == _OBSERVATION]
+        made_from = {s for m in view.load(keys).values() for s in _sources(view, m)}
+        kept = rows[~np.isin(pool.keys[rows], np.array(sorted(made_from), np.int64))]
+        if len(kept) == len(rows):
+            return rows
+        rows = kept
+
+
+def _sources(view: View, observation: Memory) -> Mapping[int, Memory]:
+    keys = (view.key_of(i) for i in observation.source_ids)
+    return view.load([k for k in keys if k is not None])
+
+
+def _fitting(memories: Iterable[Memory], room: int) -> tuple[Sequence[Memory], int]:
+    out: list[Memory] = []
+    for memory in memories:
+        if memory.tokens <= room:
+            out.append(memory)
+            room -= memory.tokens
+    return out, room

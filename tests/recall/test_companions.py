@@ -1,0 +1,131 @@
+"""What an answer brings along: entities, source facts, observations instead of their facts, and
+floors on the scores of single stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from recollect import Arm, Hit, Recollect
+from recollect.errors import InvalidInput
+from recollect.testing import open_fake
+
+FACTS = [
+    "Alice ordered rooibos tea in Lisbon.",
+    "Alice brought rooibos tea to the office.",
+    "Bob repaired the blue kayak.",
+]
+OBSERVATION = "Alice likes rooibos tea."
+
+
+@pytest.fixture
+def bank(memory: Recollect) -> dict[str, str]:
+    """Three facts, and an observation made from the first two."""
+    ids = [
+        memory.retain("b", {"text": text, "entities": [text.split()[0]]}).ids[0] for text in FACTS
+    ]
+    made = memory.retain(
+        "b",
+        {
+            "text": OBSERVATION,
+            "type": "observation",
+            "source_ids": ids[:2],
+            "entities": ["Alice"],
+        },
+    )
+    return {"tea": ids[0], "office": ids[1], "kayak": ids[2], "observation": made.ids[0]}
+
+
+def test_entities_come_with_what_was_observed_of_them(
+    memory: Recollect, bank: dict[str, str]
+) -> None:
+    found = memory.recall("b", "rooibos tea", include_entities=True).entities
+    alice = next(e for e in found if e.name == "Alice")
+    assert [m.text for m in alice.observations] == [OBSERVATION]
+
+
+def test_no_entities_unless_asked_for(memory: Recollect, bank: dict[str, str]) -> None:
+    assert memory.recall("b", "rooibos tea").entities == ()
+
+
+def test_observations_of_entities_stay_within_their_tokens(
+    memory: Recollect, bank: dict[str, str]
+) -> None:
+    found = memory.recall("b", "rooibos tea", include_entities=True, max_entity_tokens=1).entities
+    assert {e.name: e.observations for e in found}["Alice"] == ()
+
+
+def test_source_facts_of_the_observations_returned(memory: Recollect, bank: dict[str, str]) -> None:
+    result = memory.recall("b", "rooibos tea", include_source_facts=True)
+    assert {m.id for m in result.source_facts} == {bank["tea"], bank["office"]}
+    assert not result.source_facts_truncated
+
+
+def test_source_facts_cut_short_say_so(memory: Recollect, bank: dict[str, str]) -> None:
+    result = memory.recall(
+        "b", "rooibos tea", include_source_facts=True, max_tokens_per_observation=1
+    )
+    assert result.source_facts == ()
+    assert result.source_facts_truncated
+
+
+def test_preferred_observations_take_the_place_of_their_facts(
+    memory: Recollect, bank: dict[str, str]
+) -> None:
+    both = {h.id for h in memory.recall("b", "rooibos tea")}
+    preferred = {h.id for h in memory.recall("b", "rooibos tea", prefer_observations=True)}
+    assert bank["tea"] in both
+    assert preferred == both - {bank["tea"], bank["office"]}
+
+
+def test_without_the_observation_in_the_answer_its_facts_stay(
+    memory: Recollect, bank: dict[str, str]
+) -> None:
+    found = memory.recall("b", "rooibos tea", prefer_observations=True, types=["world"])
+    assert bank["tea"] in {h.id for h in found}
+
+
+def test_why_names_the_observation_that_took_its_place(
+    memory: Recollect, bank: dict[str, str]
+) -> None:
+    verdict = memory.why("b", "rooibos tea", bank["tea"], prefer_observations=True)
+    assert verdict.left_at == "pack"
+    assert "observation" in verdict.stages[-1].says
+
+
+@pytest.mark.parametrize("arm", [Arm.SEMANTIC, Arm.KEYWORD])
+def test_a_floor_of_an_arm_holds_for_what_that_arm_found(
+    memory: Recollect, bank: dict[str, str], arm: Arm
+) -> None:
+    query = "Alice rooibos tea in the office"
+    found = [h.arms[arm].score for h in memory.recall("b", query) if arm in h.arms]
+    floor = sorted(found)[-1]
+    kept = memory.recall("b", query, min_scores={arm.value: floor})
+    assert [h.arms[arm].score for h in kept if arm in h.arms] == [pytest.approx(floor)]
+
+
+@pytest.mark.parametrize(("stage", "score"), [("final", "score"), ("reranker", "relevance")])
+def test_floors_on_results_hold_for_all_of_them(
+    memory: Recollect, bank: dict[str, str], stage: str, score: str
+) -> None:
+    def of(hit: Hit) -> float:
+        return hit.score if score == "score" else hit.scores["relevance"]
+
+    floor = max(of(h) for h in memory.recall("b", "rooibos tea"))
+    kept = memory.recall("b", "rooibos tea", min_scores={stage: floor})
+    assert [of(h) for h in kept] == [pytest.approx(floor)]
+
+
+def test_a_relevance_floor_is_refused_where_scores_are_ranks(db: Path) -> None:
+    with open_fake(db) as memory:
+        memory.settings = replace(memory.settings, reranker="rrf")
+        memory.retain("b", FACTS)
+        with pytest.raises(InvalidInput, match="rank alone"):
+            memory.recall("b", "tea", min_scores={"reranker": 0.5})
+
+
+def test_an_unknown_floor_is_refused(memory: Recollect, bank: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput, match="min_scores"):
+        memory.recall("b", "tea", min_scores={"semantics": 0.5})
