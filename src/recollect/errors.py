@@ -5,7 +5,13 @@ catch them all.
 
     RecollectError
     ├── InvalidInput        the caller's argument cannot be used (also a ValueError)
+    │   └── TooLarge        more than the server takes in one request
     ├── NotFound            no such bank, document or memory (also a LookupError)
+    ├── Conflict            it contradicts what is there: an id or key used for something else
+    ├── NotAllowed          the server does not let this caller do it
+    │   └── NotAuthenticated  it does not know the caller
+    ├── TooManyRequests     slower, please; `retry_after` says how long to wait
+    ├── ServerError         a server cannot be reached, or answers what nobody expects
     ├── ConfigError         settings that cannot be read or do not fit together
     ├── StoreError          the store cannot be opened, read or written
     │   ├── NotAStore       the file is something else
@@ -13,7 +19,8 @@ catch them all.
     │   ├── StoreLocked     another process holds the write lock for too long
     │   ├── StoreReadOnly   the file or its folder cannot be written
     │   ├── StoreFull       no room left on the disk
-    │   └── StoreDamaged    the file is damaged
+    │   ├── StoreDamaged    the file is damaged
+    │   └── LeaseLost       another worker has taken over the operation; nothing was written
     └── ModelError          a model is missing, wrong or does not answer
 """
 
@@ -35,6 +42,32 @@ class InvalidInput(RecollectError, ValueError):
 
 
 class NotFound(RecollectError, LookupError):
+    pass
+
+
+class TooLarge(InvalidInput):
+    pass
+
+
+class Conflict(RecollectError):
+    pass
+
+
+class NotAllowed(RecollectError):
+    pass
+
+
+class NotAuthenticated(NotAllowed):
+    pass
+
+
+class TooManyRequests(RecollectError):
+    def __init__(self, message: str, *, hint: str | None = None, retry_after: float) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after  # seconds
+
+
+class ServerError(RecollectError):
     pass
 
 
@@ -67,6 +100,10 @@ class StoreFull(StoreError):
 
 
 class StoreDamaged(StoreError):
+    pass
+
+
+class LeaseLost(StoreError):
     pass
 
 

@@ -16,11 +16,14 @@ import orjson
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
 from recollect.storage.base import BankStats, Dump, ModelIdentity, Plan, StagedVector, View
+from recollect.storage.refusals import unknown_bank
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
+from recollect.storage.sqlite.keyring import SqliteKeyRing
+from recollect.storage.sqlite.queue import SqliteQueue, drop_failed_payloads, take_step
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
 from recollect.storage.sqlite.reembed import stage, switch, unstaged
 from recollect.storage.sqlite.rows import BankRows
@@ -61,6 +64,8 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._closed = False
+        self.queue = SqliteQueue(self._execute, self._transaction)
+        self.keys = SqliteKeyRing(self._execute, self._transaction)
         prepare(self.path, busy_timeout_ms)
 
     # --- connections -------------------------------------------------------------------------
@@ -164,6 +169,7 @@ class SqliteStore:
                 "evidence",
                 "sources",
                 "tombstones",
+                "operations",
                 "banks",
             ):
                 db.execute(f"DELETE FROM {table} WHERE bank = ?", (number,))
@@ -298,6 +304,8 @@ class SqliteStore:
     def _write(self, db: sqlite3.Connection, view: WritingView, plan: Plan) -> tuple[int, bool]:
         batch = plan(view)
         seq, now = view.seq + 1, _now()
+        if batch.step is not None:
+            take_step(db, view.number, batch.step, now)
         rows = BankRows(db, view.bank, view.number, seq)
         free = max([m.key + 1 for m in batch.memories], default=0)
         forgetting = Forgetting(rows, view.holders, max(view.next_key, free))
@@ -308,7 +316,10 @@ class SqliteStore:
             updated_at = ? WHERE bank = ?""",
             (seq, forgetting.next_key, max(numbers, default=0), now, view.number),
         )
-        return seq, bool(batch.drop_documents or batch.drop_memories)
+        dropped = bool(batch.drop_documents or batch.drop_memories)
+        if dropped:
+            drop_failed_payloads(db, view.number)
+        return seq, dropped
 
     def _unlearn(self, bank: str) -> None:
         """A plan teaches the resolver names as it goes; when nothing was written, none are known."""
@@ -470,13 +481,6 @@ class SqliteStore:
 
     def dump(self, bank: str) -> Dump:
         return dump(bank, self._number(bank), self._execute)
-
-
-def unknown_bank(bank: str) -> NotFound:
-    return NotFound(
-        f"there is no bank {bank!r}",
-        hint="`recollect banks` lists them; retaining into a new name creates it",
-    )
 
 
 def _slabs(rows: sqlite3.Cursor, seen: set[int]) -> Iterator[list[Any]]:
