@@ -11,6 +11,7 @@ reference that holds the memories in a list and goes through all of them.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -292,6 +293,72 @@ class StoreContract:
         edges = self.store.view(BANK).edges(np.array([one], np.int64), Filter(), 1000)
         found = edges.weight[(edges.target == two) & ~edges.causal]
         assert round(float(found.max()), 4) == 0.95
+
+    # --- versions ----------------------------------------------------------------------------
+
+    def _corrected(self, *, reworded: bool) -> tuple[KeyLink, int, int]:
+        """A memory with links, given a new version: the link from it, the new key, the moment."""
+        self.filled()
+        active = [m for m in made_up(1).memories if m.memory.state is State.ACTIVE]
+        old, other = active[0], active[1]
+        links = [KeyLink(old.key, other.key, k, 0.9) for k in (LinkKind.CAUSES, LinkKind.SEMANTIC)]
+        key, at = 1000, 20_000 * 86_400_000_000
+        turn = replace(active[2], key=key - 1, memory=replace(active[2].memory, id="turn"))
+        self.store.commit(BANK, lambda _: Batch(links=links))
+        self.store.commit(BANK, lambda _: Batch(memories=[replace(turn, before=old.key)]))
+        new = replace(
+            old,
+            key=key,
+            known_from=at,
+            vector=old.vector if reworded else None,
+            memory=replace(old.memory, metadata={"version": 2}),
+            replaces=old.key,
+        )
+        self.store.commit(
+            BANK, lambda _: Batch(memories=[new], retire=[Retire(old.key, State.REVISED, at)])
+        )
+        return links[0], key, at
+
+    def _linked(self, key: int, to: int, allowed: Filter) -> list[bool]:
+        """Over causal links, over others, or both."""
+        edges = self.store.view(BANK).edges(np.array([key], np.int64), allowed, 1000)
+        return sorted(edges.causal[edges.target == to].tolist())
+
+    def test_either_version_has_the_links_when_it_is_seen(self) -> None:
+        link, new, at = self._corrected(reworded=True)
+        then = Filter(as_of=at - 1)
+        assert self._linked(link.source, link.target, then) == [False, True]
+        assert self._linked(link.target, link.source, then) == [False, True]
+        assert self._linked(new, link.target, Filter()) == [True]
+        assert self._linked(link.target, new, Filter()) == [True]
+        assert self._linked(link.target, link.source, Filter()) == []
+        memory_id = self.store.view(BANK).load([link.target])[link.target].id
+        named = [k.source for k in self.store.links(BANK, memory_id)]
+        assert len(named) == len(set(named))
+
+    def test_a_version_with_no_vector_of_its_own_has_its_predecessors(self) -> None:
+        link, new, _ = self._corrected(reworded=False)
+        view = self.store.view(BANK)
+        vector = made_up(1).queries()[0]
+        old_score, new_score = view.similarity(vector, np.array([link.source, new], np.int64))
+        assert old_score == new_score != 0
+        assert self._linked(new, link.target, Filter()) == [False, True]
+
+    def test_the_turn_before_is_found_in_the_version_that_may_be_seen(self) -> None:
+        link, new, at = self._corrected(reworded=True)
+        view = self.store.view(BANK)
+        before = view.columns(np.array([new - 1], np.int64)).before
+        for key in (link.source, new):
+            assert list(view.following(key)) == [new - 1]
+        assert view.standing(before, Filter()).tolist() == [new]
+        assert view.standing(before, Filter(as_of=at - 1)).tolist() == [link.source]
+        assert view.standing(np.zeros(1, np.int64), Filter()).tolist() == [0]
+
+    def test_the_newest_is_the_one_told_last_not_the_one_corrected_last(self) -> None:
+        self._corrected(reworded=True)
+        newest = self.store.view(BANK).newest()
+        assert newest is not None
+        assert newest.id == "turn"
 
     def test_banks_know_nothing_of_each_other(self) -> None:
         reference = self.filled()
