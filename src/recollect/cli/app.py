@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from recollect.cli.correcting import invalidate, reinforce, review, supersede, update
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
+from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
 from recollect.cli.session import Config, Db, Json, Session, command
 from recollect.cli.when import when
@@ -25,6 +26,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("export", "import"),
+    "Serve agents": ("mcp",),
     "Check": ("doctor", "config", "eval", "demo"),
 }
 
@@ -87,6 +89,7 @@ for _function in (
     _add(_function)
 _add(import_, "import")
 _add(config)
+app.add_typer(mcp_app, name="mcp")
 
 
 def _add_checks() -> None:

@@ -45,6 +45,9 @@ def _command(name: str, command: Any) -> Iterator[str]:
     if arguments or options:
         yield ""
         yield from _options([*arguments, *options])
+    for below, subcommand in getattr(command, "commands", {}).items():
+        yield ""
+        yield from _command(f"{name} {below}", subcommand)
 
 
 def _shown(command: Any, without: set[str]) -> list[Any]:

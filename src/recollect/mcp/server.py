@@ -1,0 +1,269 @@
+"""The server: the tools and resources over the protocol, on stdio or streamable HTTP.
+
+The package's lower-level `Server` is used, not `MCPServer`: what a bank holds is only known when
+somebody asks, so its resources cannot be registered beforehand, and a bad argument is answered
+in our words, with a hint, rather than in those of a validation library.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+import anyio.to_thread
+import mcp_types as mcp
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+
+import recollect
+from recollect.errors import InvalidInput, RecollectError
+from recollect.mcp import resources
+from recollect.mcp.answers import Answer
+from recollect.mcp.arguments import checked, schema_of
+from recollect.mcp.conversation import Conversation, Conversations
+from recollect.mcp.progress import stage_events
+from recollect.mcp.tools import BY_NAME, CONVERSATION, INSTRUCTIONS, TOOLS, Tool
+from recollect.mcp.verbs import Call
+from recollect.memory import Recollect, check_bank_name
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+
+logger = logging.getLogger("recollect.mcp")
+
+Allow = Callable[["Request", str, Literal["read", "write"]], bool]
+"""May this HTTP request read, or write, that bank? A bank it may not read does not exist for it."""
+
+Context = ServerRequestContext[Any, Any]
+_SESSION = "mcp-session-id"
+
+
+class Face:
+    """The handlers of one server: which store, which default bank, whose conversation."""
+
+    def __init__(
+        self, memory: Recollect, bank: str, *, allow: Allow | None = None, http: bool = False
+    ) -> None:
+        check_bank_name(bank)
+        self._memory = memory
+        self._bank = bank
+        self._allow = allow
+        self._http = http
+        self._only = Conversation()  # a process on stdio serves one conversation
+        self._held = Conversations()
+
+    # --- tools -------------------------------------------------------------------------------
+
+    async def list_tools(self, ctx: Context, params: Any) -> mcp.ListToolsResult:
+        return mcp.ListToolsResult(tools=[self._described(tool) for tool in TOOLS])
+
+    def _described(self, tool: Tool) -> mcp.Tool:
+        return mcp.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.says,
+            input_schema=schema_of(self._arguments(tool)),
+            output_schema=dict(tool.gives),
+            annotations=mcp.ToolAnnotations(
+                read_only_hint=tool.reads,
+                destructive_hint=tool.destroys,
+                idempotent_hint=tool.idempotent,
+                open_world_hint=False,
+            ),
+        )
+
+    def _arguments(self, tool: Tool):
+        takes_name = self._http and tool.name in ("recall", "load_memory")
+        return {**tool.arguments, "conversation": CONVERSATION} if takes_name else tool.arguments
+
+    async def call_tool(
+        self, ctx: Context, params: mcp.CallToolRequestParams
+    ) -> mcp.CallToolResult:
+        try:
+            answer = await self._answer(ctx, params.name, params.arguments or {})
+        except RecollectError as error:
+            return _failed(str(error))
+        except Exception:  # the agent is told, and the server lives on
+            logger.exception("the tool %s failed", params.name)
+            return _failed(
+                f"{params.name} failed unexpectedly\n\nhint: the server's log (stderr) says why"
+            )
+        return mcp.CallToolResult(
+            content=[_text(answer.text)], structured_content=answer.structured
+        )
+
+    async def _answer(self, ctx: Context, name: str, given: dict[str, Any]) -> Answer:
+        tool = BY_NAME.get(name)
+        if tool is None:
+            raise InvalidInput(f"there is no tool {name!r}", hint="tools: " + ", ".join(BY_NAME))
+        arguments = checked(name, self._arguments(tool), given)
+        conversation = self._conversation(ctx, arguments.pop("conversation", None))
+        async with stage_events(ctx) as on_event:
+            call = self._call(ctx, conversation, on_event)
+            return await _in_thread(partial(tool.run, call, arguments))
+
+    def _call(self, ctx: Context, conversation: Conversation, on_event: Any = None) -> Call:
+        if self._allow is None:
+            return Call(self._memory, self._bank, conversation, on_event=on_event)
+        request: Any = ctx.request
+        allowed = partial(self._allow, request)
+        return Call(self._memory, self._bank, conversation, allowed, on_event)
+
+    def _conversation(self, ctx: Context, name: str | None = None) -> Conversation:
+        """On HTTP: the session, or the name the agent gave; with neither, nothing is remembered.
+        The credentials are part of the key, so that nobody meets another's conversation."""
+        if not self._http:
+            return self._only
+        headers = getattr(ctx.request, "headers", {})
+        name = name or headers.get(_SESSION)
+        if name is None:
+            return Conversation()
+        who = blake2b(headers.get("authorization", "").encode(), digest_size=16).digest()
+        return self._held.of((who, name))
+
+    # --- resources ---------------------------------------------------------------------------
+
+    async def list_resources(self, ctx: Context, params: Any) -> mcp.ListResourcesResult:
+        call = self._call(ctx, self._conversation(ctx))
+        listed = await _in_thread(lambda: list(resources.listing(call)))
+        return mcp.ListResourcesResult(
+            resources=[
+                mcp.Resource(uri=r.uri, name=r.name, description=r.says, mime_type=r.mime)
+                for r in listed
+            ]
+        )
+
+    async def list_templates(self, ctx: Context, params: Any) -> mcp.ListResourceTemplatesResult:
+        return mcp.ListResourceTemplatesResult(
+            resource_templates=[
+                mcp.ResourceTemplate(
+                    uri_template=t.uri, name=t.name, description=t.says, mime_type=t.mime
+                )
+                for t in resources.TEMPLATES
+            ]
+        )
+
+    async def read_resource(
+        self, ctx: Context, params: mcp.ReadResourceRequestParams
+    ) -> mcp.ReadResourceResult:
+        call = self._call(ctx, self._conversation(ctx))
+        try:
+            mime, text = await _in_thread(partial(resources.read, call, params.uri))
+        except RecollectError as error:
+            raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri}) from error
+        contents = mcp.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
+        return mcp.ReadResourceResult(contents=[contents])
+
+
+def make_server(
+    memory: Recollect, *, bank: str = "default", allow: Allow | None = None, http: bool = False
+) -> Server[Any]:
+    """The tools and resources of a store as an MCP server that no transport carries yet."""
+    face = Face(memory, bank, allow=allow, http=http)
+    return Server(
+        "recollect",
+        version=recollect.__version__,
+        title="recollect",
+        description="A long-term memory for agents",
+        instructions=INSTRUCTIONS,
+        get_tool_input_schema=lambda name: (
+            schema_of(BY_NAME[name].arguments) if name in BY_NAME else None
+        ),
+        on_list_tools=face.list_tools,
+        on_call_tool=face.call_tool,
+        on_list_resources=face.list_resources,
+        on_list_resource_templates=face.list_templates,
+        on_read_resource=face.read_resource,
+    )
+
+
+def http_app(
+    memory: Recollect,
+    *,
+    bank: str = "default",
+    allow: Allow | None = None,
+    path: str = "/",
+    hosts: list[str] | None = None,
+) -> Starlette:
+    """An ASGI application that speaks streamable HTTP at `path`, to be mounted at `/mcp`.
+
+    `memory` stays yours to close. `bank` is the default; `allow(request, bank, "read" | "write")`
+    decides for each request what it may see (credentials are yours to check, as middleware
+    before the mount or in `allow`). Requests with a Host other than loopback are refused, which
+    keeps web pages from reaching a local server by DNS rebinding; `hosts` names those to accept
+    instead, `["*"]` all.
+
+    A mounted application's lifespan is not run by its parent, and this one has a session
+    manager to start, so the parent's lifespan enters it:
+
+        mcp = http_app(memory)
+
+        @asynccontextmanager
+        async def lifespan(app):
+            async with mcp.router.lifespan_context(mcp):
+                yield
+
+        app = FastAPI(lifespan=lifespan)
+        app.mount("/mcp", mcp)
+
+    An application is used once: make a new one to start again. Sessions are apart from each other: each
+    remembers only what itself was given, they end after half an hour unused, and a client of the
+    session-less protocol revision names its conversation in the call instead.
+    """
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    server = make_server(memory, bank=bank, allow=allow, http=True)
+    security = None  # the package's own: loopback only
+    if hosts is not None:
+        security = TransportSecuritySettings(
+            enable_dns_rebinding_protection="*" not in hosts,
+            allowed_hosts=hosts,
+            allowed_origins=[f"{s}://{host}" for host in hosts for s in ("http", "https")],
+        )
+    return server.streamable_http_app(streamable_http_path=path, transport_security=security)
+
+
+def serve_stdio(memory: Recollect, *, bank: str = "default") -> None:
+    """Serve one client on stdin and stdout until it closes them. Talk goes to stderr."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    server = make_server(memory, bank=bank)
+
+    async def run() -> None:
+        async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
+            tasks.start_soon(_warm, memory)
+            await server.run(incoming, outgoing, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+
+
+async def _warm(memory: Recollect) -> None:
+    """The model takes a third of a second to load: meanwhile the client reads what tools there are."""
+    try:
+        await _in_thread(lambda: memory.embedder)
+    except RecollectError as error:
+        logger.warning("%s", error)  # and the first recall will say so, too
+
+
+# --- small parts -----------------------------------------------------------------------------
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    # A call that is cancelled is not waited for; what it was writing is still written whole.
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def _text(text: str) -> mcp.TextContent:
+    return mcp.TextContent(type="text", text=text)
+
+
+def _failed(text: str) -> mcp.CallToolResult:
+    return mcp.CallToolResult(content=[_text(text)], is_error=True)
