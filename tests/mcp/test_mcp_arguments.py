@@ -1,0 +1,101 @@
+"""Bad arguments are answered with a tool error and a hint; the server lives on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_clients import connected
+
+import recollect
+from recollect.errors import InvalidInput
+from recollect.mcp.arguments import checked
+from recollect.mcp.tools import BY_NAME, TOOLS
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("recall", {}, "recall needs query"),
+        ("recall", {"query": None}, "recall needs query"),
+        ("recall", {"query": 7}, "query is 7"),
+        ("recall", {"query": "  "}, "the query is empty"),
+        ("recall", {"query": "x " * 600}, "hint: ask with the question itself"),
+        ("recall", {"qery": "x"}, "did you mean 'query'?"),
+        ("recall", {"query": "x", "k": 0}, "k is 1 or more"),
+        ("recall", {"query": "x", "k": 2.5}, "k is a whole number"),
+        ("recall", {"query": "x", "verbosity": "lena"}, "did you mean 'lean'?"),
+        ("recall", {"query": "x", "max_tokens": True}, "max_tokens is a whole number"),
+        ("recall", {"query": "x", "min_score": 7}, "min_score is 1 or less"),
+        ("recall", {"query": "x", "types": ["fact"]}, "types is one of world"),
+        ("recall", {"query": "x", "tags": {"a": 1}}, "tags is a list of texts"),
+        ("recall", {"query": "x", "as_of": "someday"}, "as_of"),
+        ("recall", {"query": "x", "again": "perhaps"}, "again is true or false"),
+        ("load_memory", {"id": "nothing"}, "has no memory 'nothing'"),
+        ("load_memory", {"id": "x", "bank": "nope"}, "banks: default, other"),
+        ("retain", {"content": "  "}, "hint:"),
+        ("retain", {"content": "x", "bank": " "}, "no name for a bank"),
+        ("retain", {"content": "x", "timestamp": "someday"}, "timestamp"),
+        ("forget", {}, "forget what?"),
+        ("forget", {"id": "a", "document_id": "b"}, "not both"),
+        ("forget", {"document_id": "nothing"}, "hint:"),
+        ("why", {"query": "x", "id": "nothing"}, "has no memory"),
+        ("remember", {}, "there is no tool 'remember'"),
+    ],
+)
+async def test_a_bad_call_is_told_what_to_send_instead(
+    filled: recollect.Recollect, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    async with connected(filled) as agent:
+        reply = await agent(tool, **arguments)
+        assert reply.failed and said in reply.text and "hint:" in reply.text
+        assert not (await agent("banks")).failed
+
+
+async def test_a_failure_that_nobody_foresaw_is_a_tool_error(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.retain("default", "The staging server is called heron.")
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(memory, "recall", broken)
+    async with connected(memory) as agent:
+        reply = await agent("recall", query="staging")
+        assert reply.failed and "recall failed unexpectedly" in reply.text
+        assert not (await agent("banks")).failed
+
+
+def test_lists_and_numbers_in_quotes_are_taken_as_meant() -> None:
+    arguments = {"query": "x", "k": "3", "tags": '["a", "b"]', "types": "world", "again": "true"}
+    assert checked("recall", BY_NAME["recall"].arguments, arguments) == {
+        "query": "x",
+        "k": 3,
+        "tags": ["a", "b"],
+        "types": ["world"],
+        "again": True,
+    }
+
+
+_VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda below: (
+        st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=3), below, max_size=2)
+    ),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(TOOLS), st.data())
+def test_whatever_is_sent_is_taken_or_refused(tool: Any, data: st.DataObject) -> None:
+    names = st.sampled_from([*tool.arguments, "other"])
+    given_ = data.draw(st.dictionaries(names, _VALUES, max_size=4))
+    try:
+        read = checked(tool.name, tool.arguments, given_)
+    except InvalidInput as error:
+        assert error.hint
+    else:
+        assert set(read) == {name for name, value in given_.items() if value is not None}
