@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from recollect.config import Settings, load_settings
 from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.recall.due import Due
 from recollect.recall.result import RecallResult
 from recollect.storage.base import BankStats, ModelIdentity, Store
 from recollect.telemetry import OnEvent, Run
@@ -30,6 +31,7 @@ from recollect.types import (
     Evidence,
     Link,
     Memory,
+    Operation,
     RetainResult,
     StageEvent,
     State,
@@ -48,6 +50,11 @@ class Recollect:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._model_lock = threading.Lock()
         self._store = self._open_store()
+
+    @property
+    def store(self) -> Store:
+        """Where it is all kept; also the queue and the keys of a server."""
+        return self._store
 
     # --- parts, each made when first needed --------------------------------------------------
 
@@ -152,6 +159,28 @@ class Recollect:
             self._checked(bank)
         return retain(self._retaining, bank, content, shared, _now(), progress)
 
+    def retain_accepted(self, operation: Operation, token: str) -> RetainResult:
+        """Do a retain that was accepted earlier, from where it stopped. Whoever crashes when, each
+        part of it takes effect once: it is noted in the transaction that stores it."""
+        from recollect.retain.pipeline import Journal, retain
+
+        given = operation.payload
+        if given is None:
+            raise InvalidInput(
+                f"the content of operation {operation.id!r} is gone", hint="retain it again"
+            )
+        self._checked(operation.bank)
+        journal = Journal(operation.id, token, operation.steps, operation.note)
+        accepted = datetime.fromisoformat(given["now"])
+        return retain(
+            self._retaining,
+            operation.bank,
+            given["content"],
+            given["shared"],
+            accepted,
+            journal=journal,
+        )
+
     def retain_file(
         self, bank: str, path: str | Path, *, progress: Progress | None = None, **shared: Any
     ) -> RetainResult:
@@ -193,6 +222,21 @@ class Recollect:
         self.load(bank, by)
         retire(self._store, bank, memory_id, State.SUPERSEDED, by, _now())
         return self.load(bank, memory_id)
+
+    def reinstate(self, bank: str, memory_id: str) -> Memory:
+        """What was withdrawn or superseded holds again."""
+        from recollect.retain.relate import reinstate
+
+        self.load(bank, memory_id)
+        reinstate(self._store, bank, memory_id)
+        return self.load(bank, memory_id)
+
+    def relate(self, bank: str, links: Mapping[str, Mapping[str, float]]) -> None:
+        """The authored links of each memory named, by id, with a weight from 0 to 1; they take the
+        place of those it had."""
+        from recollect.retain.relate import relate
+
+        relate(self._store, bank, links)
 
     def forget(
         self, bank: str, memory_id: str | None = None, *, document_id: str | None = None
@@ -357,6 +401,26 @@ class Recollect:
         return self._store.memories(
             bank, limit, after, {k: v for k, v in given.items() if v is not None}
         )
+
+    def due(
+        self,
+        bank: str,
+        *,
+        state: str | Iterable[str] | None = None,
+        now: datetime | None = None,
+        limit: int = 100,
+    ) -> list[Due]:
+        """Active memories that are aging, stale or expired (or only those of `state`), the most
+        overdue first. `review` makes one fresh again."""
+        from recollect.lifecycle import Freshness
+        from recollect.recall.due import DUE, due
+
+        named = [state] if isinstance(state, str) else list(state or DUE)
+        for name in named:
+            if name not in DUE:
+                raise InvalidInput(f"unknown state {name!r}", hint="use aging, stale or expired")
+        wanted = {Freshness(name) for name in named}
+        return due(self._store.view(bank), now or _now(), wanted, limit)
 
     def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
         return self._store.entities(bank, limit)

@@ -6,7 +6,7 @@ All of them are frozen: a stage makes a new value, it never changes one it was g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -194,6 +194,25 @@ class RetainResult:
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(i for item in self.items for i in item.memory_ids)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(given: Mapping[str, Any]) -> RetainResult:
+        items = (
+            ItemOutcome(tuple(i["memory_ids"]), i["document_id"], i["new"], i["known"])
+            for i in given["items"]
+        )
+        return RetainResult(
+            given["bank"],
+            tuple(items),
+            tuple(given["new"]),
+            tuple(given["known"]),
+            tuple(given["superseded"]),
+            given["replaced"],
+            given["timings"],
+        )
 
 
 @dataclass(frozen=True, slots=True)

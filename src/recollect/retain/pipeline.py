@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput
@@ -15,7 +16,7 @@ from recollect.retain.items import Fact, items
 from recollect.retain.plan import Outcome, Planner
 from recollect.retain.prepare import Prepared, prepare, statement_hash
 from recollect.retain.turns import in_turn
-from recollect.storage.base import Batch, Store, View, Writing
+from recollect.storage.base import Batch, Step, Store, View, Writing
 from recollect.telemetry import Run
 from recollect.types import ItemOutcome, RetainResult
 
@@ -31,6 +32,17 @@ class Retaining:
     settings: Settings
 
 
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """For a retain that may be interrupted and taken up again: under which claim it runs, and what
+    it had done before. Each group is noted in the transaction that stores it."""
+
+    operation: str
+    token: str
+    done: int = 0  # groups
+    note: Mapping[str, Any] | None = None  # what came of them
+
+
 def retain(
     with_: Retaining,
     bank: str,
@@ -38,6 +50,7 @@ def retain(
     shared: Mapping[str, Any],
     now: datetime,
     progress: Progress | None = None,
+    journal: Journal | None = None,
 ) -> RetainResult:
     run = Run()
     with run.stage("read"):
@@ -48,12 +61,14 @@ def retain(
     if with_.store.bank(bank) is None:
         with_.store.create_bank(bank)
     total = sum(len(s.facts) for s in found)
-    told = _Tally(len(given))
+    told = _Tally(len(given), None if journal is None else journal.note)
     done = 0
-    for group in _groups(found):
-        changed = [s for s in group if not _unchanged(with_.store.view(bank), s, told)]
-        if changed:
-            told.add(changed, _retain_group(with_, bank, changed, now, run))
+    # What an LLM reads out of a text differs from time to time: then only a whole is one part.
+    whole = journal is not None and with_.extractor is not None
+    for number, group in enumerate([found] if whole else _groups(found), 1):
+        if journal is None or number > journal.done:
+            part = None if journal is None else _Part(journal, number)
+            _retain_changed(with_, bank, group, now, run, told, part)
         done += sum(len(s.facts) for s in group)
         if progress:
             progress(done, total)
@@ -104,21 +119,42 @@ def _unchanged(view: View, source: Source, told: _Tally) -> bool:
     return True
 
 
-def _retain_group(
-    with_: Retaining, bank: str, group: list[Source], now: datetime, run: Run
-) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    journal: Journal
+    number: int
+
+    def step(self, told: _Tally) -> Step:
+        return Step(self.journal.operation, self.journal.token, self.number, told.note())
+
+
+def _retain_changed(
+    with_: Retaining,
+    bank: str,
+    group: list[Source],
+    now: datetime,
+    run: Run,
+    told: _Tally,
+    part: _Part | None,
+) -> None:
+    """Everything of the group that the bank does not hold already, in one transaction."""
+    changed = [s for s in group if not _unchanged(with_.store.view(bank), s, told)]
+    if not changed:
+        return
     with run.stage("prepare"):
-        ready = _prepare(with_, bank, group)
+        ready = _prepare(with_, bank, changed)
     decided: list[Outcome] = []
 
     def plan(view: Writing) -> Batch:
-        batch, outcome = Planner(view, group, ready, now).plan()
+        batch, outcome = Planner(view, changed, ready, now).plan()
         decided.append(outcome)
-        return batch
+        return (
+            batch if part is None else replace(batch, step=part.step(told.plus(changed, outcome)))
+        )
 
     with run.stage("commit"):
         with_.store.commit(bank, plan)
-    return decided[-1]
+    told.add(changed, decided[-1])
 
 
 def _prepare(with_: Retaining, bank: str, group: list[Source]) -> list[list[Prepared]]:
@@ -161,14 +197,33 @@ def _cut(found: Iterable[Source]) -> Iterator[Source]:
 class _Tally:
     """Outcomes per item, added up over the groups."""
 
-    def __init__(self, count: int) -> None:
-        self._ids: list[list[str]] = [[] for _ in range(count)]
-        self._new: list[int] = [0] * count
-        self._documents: list[str | None] = [None] * count
-        self._made: dict[str, None] = {}
-        self._known: dict[str, None] = {}
-        self._superseded: dict[str, None] = {}
-        self._replaced = 0
+    def __init__(self, count: int, note: Mapping[str, Any] | None = None) -> None:
+        before = note or {}
+        self._ids: list[list[str]] = before.get("ids") or [[] for _ in range(count)]
+        self._new: list[int] = before.get("new") or [0] * count
+        self._documents: list[str | None] = before.get("documents") or [None] * count
+        self._made = dict.fromkeys(cast("list[str]", before.get("made", ())))
+        self._known = dict.fromkeys(cast("list[str]", before.get("known", ())))
+        self._superseded = dict.fromkeys(cast("list[str]", before.get("superseded", ())))
+        self._replaced: int = before.get("replaced", 0)
+
+    def note(self) -> dict[str, Any]:
+        """As JSON, to go on from."""
+        return {
+            "ids": self._ids,
+            "new": self._new,
+            "documents": self._documents,
+            "made": list(self._made),
+            "known": list(self._known),
+            "superseded": list(self._superseded),
+            "replaced": self._replaced,
+        }
+
+    def plus(self, group: list[Source], outcome: Outcome) -> _Tally:
+        """Another one, with the group added: a plan may be made more than once."""
+        out = deepcopy(self)
+        out.add(group, outcome)
+        return out
 
     def add(self, group: list[Source], outcome: Outcome) -> None:
         facts = [(s, f) for s in group for f in s.facts]
