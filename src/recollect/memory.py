@@ -15,11 +15,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from recollect.config import Settings, load_settings
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.recall.due import Due
 from recollect.recall.result import RecallResult
 from recollect.storage.base import BankStats, ModelIdentity, Store
 from recollect.telemetry import OnEvent, Run
@@ -36,6 +35,9 @@ from recollect.types import (
     StageEvent,
     State,
 )
+
+if TYPE_CHECKING:
+    from recollect.recall.due import Due
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.language.dates import to_micros
+from recollect.lifecycle import WINDOWS as LIFETIME_DAYS
 from recollect.recall.boost import boost, lifecycle, proof, recency, temporal
 from recollect.recall.pool import Pool
 from recollect.storage.base import NO_TIME
-from recollect.storage.sqlite.record import LIFETIME_DAYS
 from recollect.types import MemoryType, State, Window
 
 from .columns import columns

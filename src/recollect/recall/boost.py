@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
+from recollect.lifecycle import FACTOR, FROM, Freshness
 from recollect.recall.pool import Pool
 from recollect.storage.base import NO_TIME, Columns, Floats
 from recollect.types import MemoryType, State, Window
@@ -20,7 +21,6 @@ from recollect.types import MemoryType, State, Window
 ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1, "order": 0.2}
 DAY = 86_400_000_000  # microseconds
 YEAR_DAYS = 365
-AGING, STALE, EXPIRED = 0.75, 1.0, 1.5  # shares of a kind's window used up
 _TYPES, _STATES = tuple(MemoryType), tuple(State)
 
 
@@ -127,14 +127,15 @@ def proof(columns: Columns) -> Floats:
 
 
 def lifecycle(columns: Columns, now: int) -> Floats:
-    """fresh 1.0, aging 0.85, stale 0.5, expired 0.2, by share of the kind's window used up."""
+    """By share of the kind's window used up; past valid_until is expired."""
     age = np.maximum(now - columns.fresh_from, 0) / DAY
     with np.errstate(invalid="ignore"):
         used = np.nan_to_num(age / columns.lifetime_days, nan=0.0)
     used = np.where(columns.fresh_from == NO_TIME, 0.0, used)
-    factor = np.select([used >= EXPIRED, used >= STALE, used >= AGING], [0.2, 0.5, 0.85], 1.0)
+    steps = [used >= share for share in FROM.values()]
+    factor = np.select(steps, [FACTOR[freshness] for freshness in FROM], 1.0)
     over = (columns.valid_until != NO_TIME) & (columns.valid_until <= now)
-    return np.where(over, 0.2, factor).astype(np.float32)
+    return np.where(over, FACTOR[Freshness.EXPIRED], factor).astype(np.float32)
 
 
 def _current(columns: Columns, now: int, superseded: float) -> Floats:

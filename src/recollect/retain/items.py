@@ -24,7 +24,7 @@ _SHARED = {"timestamp", "context", "document_id", "tags", "metadata", "entities"
 _FACT = {
     "id", "type", "speaker", "occurred_start", "occurred_end", "causal_relations", "confidence", "title",
     "summary", "topic_path", "recall_when", "kind", "scope", "valid_until", "last_reviewed_at", "source_ids",
-    "related", "proof_count",
+    "related", "proof_count", "updated_at",
 }  # fmt: skip
 _TURN = {"speaker", "text", "time", "timestamp", "role", "content", "metadata", "tags"}
 
@@ -73,6 +73,8 @@ class Fact:
     last_reviewed_at: datetime | None = None
     source_ids: tuple[str, ...] = ()
     proof_count: int | None = None
+    # When its author last changed it; no part of what was said, so no part of a document's hash.
+    updated_at: datetime | None = field(default=None, repr=False)
     previous: str | None = None  # the turn that this one answers
     chunk: int | None = None  # position of its chunk in the document
 
@@ -233,6 +235,7 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
         last_reviewed_at=parse_when(given.get("last_reviewed_at"), f"{where}: last_reviewed_at"),
         source_ids=_strings(given.get("source_ids"), "source_ids", where),
         proof_count=_count(given.get("proof_count"), "proof_count", where),
+        updated_at=parse_when(given.get("updated_at"), f"{where}: updated_at"),
     )
 
 

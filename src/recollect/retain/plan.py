@@ -322,7 +322,7 @@ class Planner:
             mentioned_at=fact.said_at,
             last_mentioned_at=fact.said_at,
             created_at=self._now,
-            updated_at=self._now,
+            updated_at=fact.updated_at or self._now,
             valid_until=fact.valid_until,
             last_reviewed_at=fact.last_reviewed_at,
             tags=fact.tags,

@@ -277,6 +277,7 @@ class Dump:
     links: Iterator[KeyLink]
     evidence: Iterator[NewEvidence]
 
+    unlink: Sequence[int] = ()  # memories whose authored links go, before `links` are added
 
 @dataclass(frozen=True, slots=True)
 class StagedVector:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.language.terms import counted, label_hash
+from recollect.lifecycle import WINDOWS as LIFETIME_DAYS
 from recollect.storage.base import NO_TIME, NewMemory
 from recollect.storage.ranking import Field
 from recollect.types import Memory, MemoryType, State
@@ -20,15 +21,6 @@ TYPES = tuple(MemoryType)
 STATES = tuple(State)
 TYPE_CODE = {t: i for i, t in enumerate(TYPES)}
 STATE_CODE = {s: i for i, s in enumerate(STATES)}
-
-# Days until a memory of this kind is due for review (spec, section 3, lifecycle).
-LIFETIME_DAYS = {
-    "lesson": 180.0,
-    "decision": 365.0,
-    "project-fact": 90.0,
-    "meta-working": 365.0,
-    "workflow": 180.0,
-}
 
 RECORD = np.dtype(
     [

@@ -140,6 +140,10 @@ class Writer:
 
     def _links(self, batch: Batch) -> None:
         self._db.executemany(
+            "DELETE FROM links WHERE bank=? AND source=? AND kind='related'",
+            [(self._number, key) for key in self._present(batch.unlink)],
+        )
+        self._db.executemany(
             """INSERT INTO links VALUES (?,?,?,?,?) ON CONFLICT (bank, source, target, kind)
             DO UPDATE SET weight = max(weight, excluded.weight)""",
             [
