@@ -32,6 +32,7 @@ from recollect.storage.base import (
     Writing,
 )
 from recollect.testing.reference import BANK, DIMENSIONS, Reference, made_up
+from recollect.testing.service import ServiceContract
 from recollect.types import Entity, LinkKind, MemoryType, State
 
 EVERYTHING = 10_000
@@ -53,7 +54,7 @@ FILTERS = (
 )  # fmt: skip
 
 
-class StoreContract:
+class StoreContract(ServiceContract):
     store: Store
 
     def make_store(self, folder: Path) -> Store:
