@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recollect.cli.session import Session, command
+from recollect.mcp.clients import CLIENTS, Scope
+
+if TYPE_CHECKING:
+    from recollect.mcp.settings import Change
+
+
+def _client_names(incomplete: str) -> list[str]:
+    return [name for name in CLIENTS if name.startswith(incomplete)]
+
 
 BankName = Annotated[
     str, typer.Option("--bank", metavar="NAME", help="The bank used when a call names none.")
+]
+ClientName = Annotated[
+    str,
+    typer.Argument(
+        metavar="CLIENT",
+        help=", ".join(CLIENTS) + ".",
+        autocompletion=_client_names,
+    ),
+]
+ScopeName = Annotated[
+    str,
+    typer.Option("--scope", metavar="SCOPE", help="user: everywhere; project: in this folder."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change, write nothing.")]
+ServerName = Annotated[
+    str, typer.Option("--name", metavar="NAME", help="What the client calls the server.")
 ]
 
 mcp_app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
@@ -51,4 +79,129 @@ def serve(session: Session, bank: BankName = "default") -> None:
         serve_stdio(memory, bank=bank)
 
 
+def install(
+    session: Session,
+    client: ClientName,
+    bank: BankName = "default",
+    scope: ScopeName = "user",
+    name: ServerName = "recollect",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Put recollect into an agent's settings: shows the change first, and asks."""
+    from recollect.mcp.clients import client_named
+    from recollect.mcp.settings import installed
+
+    found = client_named(client)
+    program, *arguments = executable()
+    arguments += ["mcp", *session_options(session)]
+    if bank != "default":
+        arguments += ["--bank", bank]
+    change = installed(found, found.file(scope_named(scope)), name, found.entry(program, arguments))
+    carry_out(session, [change], f"{found.title} knows {name} now: {found.then}", yes, dry_run)
+
+
+def uninstall(
+    session: Session,
+    client: ClientName,
+    scope: ScopeName = "user",
+    name: ServerName = "recollect",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Take recollect out of an agent's settings again: the file is as it was before."""
+    from recollect.mcp.clients import client_named
+    from recollect.mcp.settings import uninstalled
+
+    found = client_named(client)
+    change = uninstalled(found, found.file(scope_named(scope)), name)
+    carry_out(session, [change], f"{found.title} no longer knows {name}", yes, dry_run)
+
+
+# --- shared with `recollect hooks` -----------------------------------------------------------
+
+
+def scope_named(scope: str) -> Scope:
+    from recollect.errors import InvalidInput
+
+    if scope == "user" or scope == "project":
+        return scope
+    raise InvalidInput(f"--scope is {scope!r}", hint="use user or project")
+
+
+def executable() -> list[str]:
+    """This installation's own `recollect`: what PATH has may be another one, or none."""
+    import sysconfig
+
+    suffix = ".exe" if sys.platform == "win32" else ""
+    script = Path(sysconfig.get_path("scripts")) / f"recollect{suffix}"
+    return [str(script)] if script.exists() else [sys.executable, "-m", "recollect.cli"]
+
+
+def session_options(session: Session) -> list[str]:
+    """--db and --config as they must be said from any folder."""
+    out: list[str] = []
+    if session.db is not None:
+        plain = "://" in session.db or session.db == ":memory:"
+        out += ["--db", session.db if plain else str(Path(session.db).expanduser().absolute())]
+    if session.config is not None:
+        out += ["--config", str(session.config.expanduser().absolute())]
+    return out
+
+
+def carry_out(
+    session: Session,
+    changes: Sequence[Change],
+    done: str,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Show what would change, ask, and do it."""
+    from recollect.cli.output import emit, talk
+    from recollect.mcp.settings import apply
+
+    wanted = [change for change in changes if change.needed]
+    write = bool(wanted) and not dry_run
+    if not session.json:
+        for change in wanted:
+            sys.stdout.write(change.diff() + "\n")
+        sys.stdout.flush()
+    if write:
+        confirm(yes)
+        for change in wanted:
+            apply(change)
+    if session.json:
+        emit([_told(change, write and change.needed) for change in changes])
+    elif not wanted:
+        talk("nothing to change: it is so already")
+    elif dry_run:
+        talk("nothing was written (--dry-run)")
+    else:
+        talk(done)
+
+
+def confirm(yes: bool) -> None:
+    from recollect.errors import InvalidInput
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "this writes settings of another program, and nobody can be asked",
+            hint="add --yes, or --dry-run to only see the change",
+        )
+    typer.confirm("write this?", abort=True, err=True)
+
+
+def _told(change: Change, written: bool) -> dict[str, Any]:
+    return {
+        "file": str(change.path),
+        "changed": written,
+        "diff": change.diff(),
+        "backup": str(change.backup) if change.backup.exists() else None,
+    }
+
+
 mcp_app.callback(invoke_without_command=True)(unless_below(serve))
+mcp_app.command("install")(command(install))
+mcp_app.command("uninstall")(command(uninstall))
