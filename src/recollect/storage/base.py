@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,15 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares entities with whom: of each `source` by itself, and how many."""
+
+    source: Keys
+    target: Keys
+    shared: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """What boosts and packing read of each candidate, aligned with the keys asked for."""
 
@@ -136,6 +145,10 @@ class BankStats:
 
 
 class View(Protocol):
+    def close(self) -> None:
+        """Let go of what it holds of the store. A view that nobody holds any more closes itself."""
+        ...
+
     @property
     def bank(self) -> str: ...
     @property
@@ -151,6 +164,7 @@ class View(Protocol):
         self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
     ) -> Expansion: ...
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges: ...
+    def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing: ...
     def entities_of(self, keys: Keys) -> list[list[int]]: ...
     def naming(
         self, entities: Sequence[int], allowed: Filter, limit: int
@@ -176,6 +190,37 @@ class View(Protocol):
     def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]: ...
     def document_hash(self, document_id: str) -> bytes | None: ...
     def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the arms of one recall are about to ask."""
+
+    vector: Floats | None
+    terms: Sequence[int]
+    allowed: Filter
+    depth: int
+    window: tuple[int | None, int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a view took of a server."""
+
+    connections: int = 0
+    max_wait_ms: float = 0.0  # for a connection
+    round_trips: int = 0
+
+
+@runtime_checkable
+class ServedView(Protocol):
+    """A view that asks a server: told beforehand what the arms will ask, it asks once for all."""
+
+    @property
+    def model(self) -> ModelIdentity: ...
+    @property
+    def usage(self) -> Usage: ...
+    def gather(self, ask: Ask) -> None: ...
 
 
 # --- what a commit writes ------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+Row = TypeVar("Row", np.int32, np.int64)
 K1 = 1.2
 B = 0.75
 
@@ -34,8 +36,31 @@ def field_tf(
     return (tf / (1 - B + B * length / average)).astype(np.float32, copy=False)
 
 
+def weighted_tf(
+    rows: NDArray[Row],
+    length: NDArray[np.uint16],
+    tf: NDArray[np.uint8],
+    fields: NDArray[np.uint8],
+    average: NDArray[np.float32],
+) -> tuple[NDArray[Row], NDArray[np.float32]]:
+    """The places of one term as one weighted frequency a row."""
+    weighted = FIELD_WEIGHTS[fields] * field_tf(
+        tf.astype(np.float32), length.astype(np.float32), average[fields]
+    )
+    if fields.any():  # a row may hold the term in several fields: add them up first
+        rows, inverse = np.unique(rows, return_inverse=True)
+        weighted = np.bincount(inverse, weighted, len(rows)).astype(np.float32)
+    return rows, weighted
+
+
 def saturate(weighted: NDArray[np.float32]) -> NDArray[np.float32]:
     return (weighted * (K1 + 1) / (weighted + K1)).astype(np.float32, copy=False)
+
+
+def exact_dots(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
+    """Row by row: a matrix product adds in an order that depends on the row's place, and equal
+    vectors must score equal."""
+    return np.einsum("ij,j->i", matrix.astype(np.float32), vector)
 
 
 def dots(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:

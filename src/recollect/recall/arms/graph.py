@@ -81,9 +81,9 @@ def _edges(view: View, batch: Keys, allowed: Filter) -> Iterator[tuple[int, int,
         links.causal.tolist(),
         strict=True,
     )
-    for key in batch.tolist():
-        shared = view.expand(np.array([key], np.int64), allowed, PER_ENTITY, ())
-        strength = np.tanh(ENTITY_SLOPE * shared.shared_entities)
-        for target, weight in zip(shared.keys.tolist(), strength.tolist(), strict=True):
-            if weight > 0:
-                yield key, target, weight, False
+    shared = view.sharing(batch, allowed, PER_ENTITY)
+    strength = np.tanh(ENTITY_SLOPE * shared.shared)
+    for source, target, weight in zip(
+        shared.source.tolist(), shared.target.tolist(), strength.tolist(), strict=True
+    ):
+        yield source, target, weight, False

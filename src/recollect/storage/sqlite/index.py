@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from recollect.language.terms import label_hash
 from recollect.storage.base import NO_TIME, Filter, Found, TagExpression, TagLeaf
-from recollect.storage.ranking import FIELD_WEIGHTS, K1, field_tf, idf, saturate, top
+from recollect.storage.ranking import (
+    FIELD_WEIGHTS,
+    K1,
+    exact_dots,
+    idf,
+    saturate,
+    top,
+    weighted_tf,
+)
 from recollect.storage.sqlite.columns import Column, Postings, Rows
 from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
 from recollect.types import State
@@ -134,14 +142,14 @@ class Snapshot:
         keep = _best(rough, min(len(rough), k + k // 4 + 32))
         # The scan rounds the query, and on some processors the sums, to half precision; what is
         # near the top is scored again in full, so that a ranking does not depend on the machine.
-        exact = _exact(vector, self.vectors[rows[keep]])
+        exact = exact_dots(vector, self.vectors[rows[keep]])
         over = exact >= floor
         keys, scores = top(exact[over], self.keys[rows[keep[over]]], k)
         return Found(keys, scores)
 
     def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
         """Exact for what is ranked against each other; a whole window of thousands is only sifted."""
-        dots = _exact if len(rows) <= SIFTED else _dots
+        dots = exact_dots if len(rows) <= SIFTED else _dots
         return dots(vector, self.vectors[rows])
 
     def keyword(self, terms: Sequence[int], mask: Mask, k: int) -> Found:
@@ -170,12 +178,7 @@ class Snapshot:
                 rows, length, tf, fields = rows[live], length[live], tf[live], fields[live]
             if not len(rows):
                 continue
-            weighted = FIELD_WEIGHTS[fields] * field_tf(
-                tf.astype(np.float32), length.astype(np.float32), average[fields]
-            )
-            if fields.any():  # a row may hold the term in several fields: add them up first
-                rows, inverse = np.unique(rows, return_inverse=True)
-                weighted = np.bincount(inverse, weighted, len(rows)).astype(np.float32)
+            rows, weighted = weighted_tf(rows, length, tf, fields, average)
             scores[rows] += np.float32(self._weight(term, len(rows))) * saturate(weighted)
         return scores
 
@@ -378,12 +381,6 @@ def _flat(blobs: Sequence[bytes | None], at: int) -> tuple[NDArray[np.int64], Ro
     sizes = np.array([len(b) // 8 if b else 0 for b in blobs])
     ids = np.frombuffer(b"".join(b for b in blobs if b), "<i8").astype(np.int64)
     return ids, np.repeat(np.arange(at, at + len(blobs), dtype=np.int32), sizes)
-
-
-def _exact(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Row by row: a matrix product adds in an order that depends on the row's place, and equal
-    vectors must score equal."""
-    return np.einsum("ij,j->i", matrix.astype(np.float32), vector)
 
 
 def _dots(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:

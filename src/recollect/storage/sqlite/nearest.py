@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.storage.base import Floats, Found
+from recollect.storage.base import Floats, Found, Keys
 from recollect.storage.sqlite.index import Mask, Snapshot
 
 SLAB = 16_384  # rows turned into float32 at a time: stays in cache, never the whole bank
 CROWD = 64  # hits a vector in one slab, above which only its best are looked at
+Near = tuple[NDArray[np.int64], Keys, Floats]  # which vector, whose key, how near
 
 
 def nearest_of_many(
     snapshot: Snapshot, vectors: Floats, mask: Mask, k: int, floor: float
 ) -> list[Found]:
     rows = np.flatnonzero(mask)
-    found = [
-        _of_slab(snapshot, vectors, rows[at : at + SLAB], k, floor)
-        for at in range(0, len(rows), SLAB)
-    ]
+    found: list[Near] = []
+    for at in range(0, len(rows), SLAB):
+        slab = rows[at : at + SLAB]
+        whole = slab[-1] - slab[0] + 1 == len(slab)
+        held = snapshot.vectors[slab[0] : slab[-1] + 1] if whole else snapshot.vectors[slab]
+        found.append(nearest_in_slab(vectors, snapshot.keys[slab], held, k, floor))
+    return nearest_of_slabs(found, len(vectors), k)
+
+
+def nearest_of_slabs(found: Sequence[Near], count: int, k: int) -> list[Found]:
+    """The k best of each vector, from what each slab had."""
     if not found:
-        return [Found.nothing() for _ in vectors]
+        return [Found.nothing() for _ in range(count)]
     which, keys, scores = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((keys, -scores, which))
     which, keys, scores = which[order], keys[order], scores[order]
-    starts = np.searchsorted(which, np.arange(len(vectors)))
-    ends = np.minimum(np.searchsorted(which, np.arange(len(vectors)), "right"), starts + k)
+    starts = np.searchsorted(which, np.arange(count))
+    ends = np.minimum(np.searchsorted(which, np.arange(count), "right"), starts + k)
     return [Found(keys[a:b], scores[a:b]) for a, b in zip(starts, ends, strict=True)]
 
 
-def _of_slab(
-    snapshot: Snapshot, vectors: Floats, slab: NDArray[np.int64], k: int, floor: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    whole = slab[-1] - slab[0] + 1 == len(slab)
-    held = snapshot.vectors[slab[0] : slab[-1] + 1] if whole else snapshot.vectors[slab]
+def nearest_in_slab(
+    vectors: Floats, keys: Keys, held: NDArray[np.float16], k: int, floor: float
+) -> Near:
     scores = vectors @ held.astype(np.float32).T
     which, at = np.nonzero(scores >= floor)
     if len(which) > CROWD * len(vectors):  # near-duplicates by the thousand: the best will do
-        keep = min(4 * k, len(slab))
-        at = np.argpartition(scores, len(slab) - keep, axis=1)[:, len(slab) - keep :].ravel()
+        keep = min(4 * k, len(keys))
+        at = np.argpartition(scores, len(keys) - keep, axis=1)[:, len(keys) - keep :].ravel()
         which = np.repeat(np.arange(len(vectors)), keep)
         over = scores[which, at] >= floor
         which, at = which[over], at[over]
-    return which, snapshot.keys[slab[at]], scores[which, at]
+    return which, keys[at], scores[which, at]

@@ -19,6 +19,7 @@ from recollect.storage.base import (
     Floats,
     Found,
     Keys,
+    Sharing,
 )
 from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.entities import EntityCache
@@ -61,6 +62,9 @@ class SqliteView:
     @property
     def size(self) -> int:
         return self.snapshot.size
+
+    def close(self) -> None:
+        """Nothing to let go of: connections belong to threads, snapshots to whoever holds them."""
 
     # --- searches ----------------------------------------------------------------------
 
@@ -105,6 +109,22 @@ class SqliteView:
             count,
             _best_weight(keys, edges, causal=False),
             _best_weight(keys, edges, causal=True),
+        )
+
+    def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
+        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
+        keys = keys[snapshot.known(keys)]
+        found = [
+            self._shared_entities(keys[at : at + 1], (), mask, per_entity)
+            for at in range(len(keys))
+        ]
+        if not found:
+            return Sharing(keys, keys, np.empty(0, np.float32))
+        rows = np.concatenate([r for r, _ in found])
+        return Sharing(
+            np.repeat(keys, [len(r) for r, _ in found]),
+            snapshot.keys[rows],
+            np.concatenate([n for _, n in found]).astype(np.float32),
         )
 
     def entities_of(self, keys: Keys) -> list[list[int]]:

@@ -1,0 +1,263 @@
+"""What a deletion takes along, inside one write transaction.
+
+A memory goes with its text wherever that stands (its own row and earlier wordings, further
+mentions, the chunks it was read from), its terms, vectors and links, the names that only it
+gave an entity, and the observations made from it alone. What it had replaced is current again.
+
+The rules are here, once for every store; `Rows` is what they need of the store's tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from recollect.language.dates import from_micros
+from recollect.language.tokens import count_tokens
+from recollect.storage.sqlite.record import Unseen
+from recollect.types import Memory, State
+
+_PAGE = 500
+
+
+class Said(NamedTuple):
+    """A further mention of a memory."""
+
+    document_id: str | None
+    chunk_id: str | None
+    text: str
+    at: int | None
+
+
+class Rows(Protocol):
+    """One bank's rows in a write transaction."""
+
+    def expect(self, keys: Sequence[int]) -> None:
+        """These are about to go: a store may read at once what will be asked of each."""
+        ...
+
+    def load(self, key: int) -> Memory: ...
+    def unseen(self, key: int) -> Unseen: ...
+    def rewrite(self, key: int, memory: Memory, known_until: int | None = None) -> None: ...
+    def tell(self, key: int, at: int | None) -> None: ...  # when it was first mentioned
+    def reword(self, key: int, new: int, memory: Memory) -> None: ...
+    def drop(self, key: int) -> Iterable[int]: ...  # gives the entities it named
+    def revisions(self, memory_id: str) -> list[int]: ...
+    def superseded_by(self, memory_id: str) -> list[int]: ...
+    def take_observations(self, source: int) -> list[int]: ...  # made from it; no longer
+    def mentions(self, key: int) -> list[Said]: ...
+    def last_mention(self, key: int) -> int | None: ...
+    def take_first_mention(self, key: int) -> Said | None: ...
+    def take_mentions_in(self, document_id: str) -> dict[int, int]: ...  # key → how many
+    def document_keys(self, document_id: str) -> Sequence[int]: ...
+    def drop_document(self, document_id: str, *, replaced: bool) -> None: ...
+    def chunk(self, chunk_id: str) -> str | None: ...
+    def other_texts(self, document_id: str, chunk_id: str, text: str) -> list[str]: ...
+    def cut_chunk(self, document_id: str, chunk_id: str, text: str) -> None: ...
+    def holders(self, entity: int) -> Sequence[int]: ...  # keys that name it, oldest first
+    def names(self, entity: int) -> list[str] | None: ...  # its name, then the others
+    def rename(self, entity: int, names: Sequence[str], mentions: int) -> None: ...
+    def drop_entity(self, entity: int) -> None: ...
+    def texts(self, keys: Sequence[int]) -> Iterable[str]: ...  # with speaker and context
+
+
+class Forgetting:
+    """`gone` are keys that no longer exist, `moved` those whose wording changed on the way;
+    `next_key` is the first number nobody uses yet."""
+
+    def __init__(self, rows: Rows, next_key: int) -> None:
+        self._rows = rows
+        self.next_key = next_key
+        self.gone: set[int] = set()
+        self.moved: dict[int, int] = {}
+        self._texts: list[str] = []  # what went, to know which names went with it
+        self._named: set[int] = set()
+
+    def key(self, key: int) -> int | None:
+        """Where a memory is now, None when it is gone."""
+        key = self.moved.get(key, key)
+        return None if key in self.gone else key
+
+    # --- documents ---------------------------------------------------------------------------
+
+    def document(self, document_id: str, kept: frozenset[int], *, replaced: bool) -> None:
+        """The document, its chunks, and every memory that nothing else speaks for. A memory
+        with evidence from elsewhere stays, and is ascribed to that."""
+        rows = self._rows
+        removed = rows.take_mentions_in(document_id)
+        leaving = [key for key in rows.document_keys(document_id) if key not in kept]
+        rows.expect(leaving)
+        for key, count in removed.items():
+            if key not in leaving:
+                self._fewer_proofs(key, count)
+        self.memories([key for key in leaving if not self._ascribed(key, removed.get(key, 0))])
+        # The row of a replaced one keeps the day it was first given.
+        rows.drop_document(document_id, replaced=replaced)
+
+    def _fewer_proofs(self, key: int, count: int) -> None:
+        memory = self._rows.load(key)
+        last = self._rows.last_mention(key)
+        told = [t for t in (memory.mentioned_at, last and from_micros(last)) if t is not None]
+        self._rows.rewrite(
+            key,
+            replace(
+                memory,
+                proof_count=max(1, memory.proof_count - count),
+                last_mentioned_at=max(told, default=None),
+            ),
+        )
+
+    def _ascribed(self, key: int, removed: int) -> bool:
+        """Hand a memory over to the next who said it, in their words. Its vector stays: they
+        said nearly the same, that is what made it evidence."""
+        other = self._rows.take_first_mention(key)
+        if other is None:
+            return False
+        memory = self._rows.load(key)
+        told = None if other.at is None else from_micros(other.at)
+        self._rows.rewrite(
+            key,
+            replace(
+                memory, document_id=other.document_id, chunk_id=other.chunk_id, mentioned_at=told
+            ),
+        )
+        self._rows.tell(key, other.at)
+        if other.text != memory.text:
+            self._texts.append(memory.text)
+            key = self._reword(key, other.text)
+        self._fewer_proofs(key, removed + 1)
+        self._drop_revisions(memory.id)
+        return True
+
+    def _reword(self, key: int, text: str) -> int:
+        """Under a new key, because whoever holds the old one holds its terms as well."""
+        new, self.next_key = self.next_key, self.next_key + 1
+        self.moved[key] = new
+        memory = replace(self._rows.load(key), text=text, tokens=count_tokens(text))
+        self._rows.reword(key, new, memory)
+        return new
+
+    # --- memories ----------------------------------------------------------------------------
+
+    def memories(self, keys: Iterable[int]) -> None:
+        pending = list(dict.fromkeys(keys))
+        self._rows.expect(pending)
+        while pending:
+            key = pending.pop()
+            if key in self.gone:
+                continue
+            pending.extend(self._orphaned_observations(key))
+            self._memory(key)
+
+    def _orphaned_observations(self, key: int) -> list[int]:
+        """Observations made from `key`: those with nothing left go too, the others count anew."""
+        gone = self._rows.load(key).id
+        orphans: list[int] = []
+        for observation in self._rows.take_observations(key):
+            memory = self._rows.load(observation)
+            left = tuple(i for i in memory.source_ids if i != gone)
+            if not left:
+                orphans.append(observation)
+                continue
+            proof = max(len(left), memory.proof_count - 1)
+            self._rows.rewrite(observation, replace(memory, source_ids=left, proof_count=proof))
+        return orphans
+
+    def _memory(self, key: int) -> None:
+        memory = self._rows.load(key)
+        self._redact(key, memory)
+        self._reinstate(memory)
+        self._drop_revisions(memory.id)
+        self._drop(key)
+
+    def _drop_revisions(self, memory_id: str) -> None:
+        for key in self._rows.revisions(memory_id):
+            self._redact(key, self._rows.load(key))
+            self._drop(key)
+
+    def _drop(self, key: int) -> None:
+        self._named.update(self._rows.drop(key))
+        self.gone.add(key)
+
+    def _reinstate(self, memory: Memory) -> None:
+        """What this one had replaced: the latest of each attribute is current again, unless a
+        still newer value is known."""
+        found = [(key, self._rows.load(key)) for key in self._rows.superseded_by(memory.id)]
+        found.sort(key=lambda pair: (_told(pair[1]), pair[0]), reverse=True)
+        heirs: dict[int, str] = {}
+        for key, old in found:
+            slot = self._rows.unseen(key).slot
+            heir = memory.superseded_by or heirs.get(slot)
+            if heir is None:
+                self._rows.rewrite(key, replace(old, state=State.ACTIVE, superseded_by=None))
+                if slot:
+                    heirs[slot] = old.id
+            else:
+                self._rows.rewrite(key, replace(old, superseded_by=heir))
+
+    # --- source text -------------------------------------------------------------------------
+
+    def _redact(self, key: int, memory: Memory) -> None:
+        """Cut the statement out of every chunk it was read from."""
+        self._texts += [memory.text, memory.speaker or "", memory.context or ""]
+        first = Said(memory.document_id, memory.chunk_id, memory.text, None)
+        for said in [first, *self._rows.mentions(key)]:
+            if said.document_id is not None and said.chunk_id is not None:
+                self._cut(said.document_id, said.chunk_id, said.text, memory.speaker)
+
+    def _cut(self, document_id: str, chunk_id: str, text: str, speaker: str | None) -> None:
+        held = self._rows.chunk(chunk_id)
+        if held is None:
+            return
+        left, found = _without(held, text, speaker)
+        if not found:  # reworded since: only what other memories still say is safe to keep
+            left = "\n".join(self._rows.other_texts(document_id, chunk_id, text))
+        # Given again, it is to be read again.
+        self._rows.cut_chunk(document_id, chunk_id, left)
+
+    # --- entities ----------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Entities that nothing names any more go, and of the others the names that only the
+        forgotten texts used."""
+        lost = "\n".join(self._texts).casefold()
+        for entity in sorted(self._named):
+            left = [k for k in (self.key(k) for k in self._rows.holders(entity)) if k is not None]
+            if left:
+                self._shorten(entity, left, lost)
+            else:
+                self._rows.drop_entity(entity)
+
+    def _shorten(self, entity: int, left: Sequence[int], lost: str) -> None:
+        names = self._rows.names(entity)
+        if names is None:
+            return
+        doubtful = {n for n in names if n.casefold() in lost}
+        kept = [n for n in names if n not in self._unsaid(doubtful, left)] or names[:1]
+        name = names[0] if names[0] in kept else max(kept, key=len)
+        self._rows.rename(entity, [name, *(n for n in kept if n != name)], len(left))
+
+    def _unsaid(self, names: set[str], keys: Sequence[int]) -> set[str]:
+        """Those of `names` that no memory of `keys` says; the newest are asked first."""
+        open_ = set(names)
+        for at in range(len(keys), 0, -_PAGE):
+            if not open_:
+                break
+            for text in self._rows.texts(keys[max(0, at - _PAGE) : at]):
+                said = text.casefold()
+                open_ = {n for n in open_ if n.casefold() not in said}
+        return open_
+
+
+def _told(memory: Memory) -> Any:
+    return memory.last_mentioned_at or memory.mentioned_at or memory.created_at
+
+
+def _without(chunk: str, text: str, speaker: str | None) -> tuple[str, bool]:
+    """The chunk less one statement, and whether it was found at all."""
+    words = r"\s+".join(re.escape(w) for w in text.split())
+    label = rf"(?:{re.escape(speaker)}\s*:\s*)?" if speaker else ""
+    left, count = re.subn(rf"[ \t]*{label}{words}", "", chunk)
+    return re.sub(r"\n{2,}", "\n", left).strip(), bool(count)
