@@ -42,6 +42,21 @@ class Settings:
     agent_names: tuple[str, ...] = ("assistant", "agent", "ai", "bot")
     busy_timeout_ms: int = 30_000
     threads: int = 2
+    # --- as a server: `recollect serve`
+    host: str = "127.0.0.1"
+    port: int = 8888
+    no_auth: bool = False  # serve anybody, on any address
+    cors_origins: tuple[str, ...] = ()  # web pages that may ask; none by default
+    rate_limit: float = 100.0  # requests a second for each API key; 0 = as many as it likes
+    rate_burst: int = 200  # how many of them at once
+    body_limit: int = 32 * 1024 * 1024  # bytes in one request
+    audit_log: str | None = None  # a file, or "-" for stderr: who changed what
+    log_format: str = "text"  # text | json
+    log_level: str = "info"
+    metrics: bool = True  # /metrics, for Prometheus
+    queue_attempts: int = 5  # before an operation has failed
+    queue_lease_s: float = 30.0  # how long a claim outlives a worker that nobody can ask
+    queue_kept_days: float = 7.0  # how long finished operations can be asked about
     origin: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
 

@@ -1,0 +1,216 @@
+"""API keys: made once, kept as a digest, asked for on every route.
+
+A key reads `rk_<id>_<secret>`. The id is public and finds the row; the secret is 256 random
+bits, so a plain SHA-256 of it cannot be guessed back, and it is compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from ipaddress import ip_address
+
+from recollect.errors import ConfigError, InvalidInput, NotAllowed, NotAuthenticated
+from recollect.server.limits import Buckets
+from recollect.storage.base import KeyRing
+from recollect.types import ApiKey, Scope
+
+PREFIX = "rk"
+REMEMBERED_S = 2.0  # how long a key is trusted without asking the store again
+_NOBODY = sha256(b"").digest()
+
+
+# --- making them -----------------------------------------------------------------------------
+
+
+def create_key(
+    ring: KeyRing,
+    name: str,
+    scopes: Sequence[Scope],
+    banks: Sequence[str] | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """The key, and the text to hand to its owner, which nobody can ever read again."""
+    if not name.strip() or len(name) > 200:
+        raise InvalidInput(f"{name!r} is no name for a key", hint="say whose it is: 'laptop', 'ci'")
+    if not scopes:
+        raise InvalidInput("a key that may do nothing", hint="give read, write or admin")
+    now = datetime.now(UTC)
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput(
+            f"the key would have expired on {expires_at.isoformat()}", hint="name a later moment"
+        )
+    key = ApiKey(
+        id=secrets.token_hex(5),
+        name=name,
+        scopes=tuple(s for s in Scope if s in scopes),
+        banks=None if banks is None else tuple(dict.fromkeys(banks)),
+        created_at=now,
+        expires_at=expires_at,
+    )
+    secret = secrets.token_urlsafe(32)
+    ring.add(key, _digest(secret))
+    return key, f"{PREFIX}_{key.id}_{secret}"
+
+
+def _digest(secret: str) -> bytes:
+    return sha256(secret.encode()).digest()
+
+
+# --- asking for them -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks; nobody in particular where no keys are asked for."""
+
+    key: ApiKey | None = None
+
+    @property
+    def id(self) -> str:
+        return "-" if self.key is None else self.key.id
+
+    def sees(self, bank: str) -> bool:
+        """Whether a bank may be named to this caller at all."""
+        return self.key is None or self.key.banks is None or bank in self.key.banks
+
+    def may(self, scope: Scope) -> bool:
+        return self.key is None or scope in self.key.scopes or Scope.ADMIN in self.key.scopes
+
+
+ANYBODY = Caller()
+
+
+class Gate:
+    """Who may pass: every route asks `admit` with the bank and the scope it needs.
+
+    Keys are asked for as soon as the store holds one, unless `no_auth` says that nobody is to
+    be asked. What the store answered is trusted for two seconds, so a revoked key is refused
+    soon, and a request costs no query.
+    """
+
+    def __init__(self, ring: KeyRing, *, no_auth: bool = False, buckets: Buckets | None = None):
+        self._ring = ring
+        self._no_auth = no_auth
+        self._buckets = buckets
+        self._lock = threading.Lock()
+        self._known: dict[bytes, tuple[float, Caller]] = {}
+        self._open_until = 0.0  # no key was there when we last looked
+        self._closed = False
+
+    def open(self) -> bool:
+        """Whether anybody may pass. Once a key was there it never is again."""
+        if self._no_auth:
+            return True
+        now = time.monotonic()
+        if not self._closed and now >= self._open_until:
+            self._closed = bool(self._ring.all())
+            self._open_until = now + REMEMBERED_S
+        return not self._closed
+
+    def admit(self, authorization: str | None, bank: str | None, scope: Scope) -> Caller:
+        """The caller; NotAuthenticated, NotAllowed or TooManyRequests when there is none that
+        may. With no bank named, a read is of what the caller sees (`Caller.sees`); anything
+        else needs a key for all banks."""
+        if self.open():
+            return ANYBODY
+        caller = self.caller(authorization)
+        assert caller.key is not None
+        if self._buckets is not None:
+            self._buckets.take(caller.key.id)
+        if not caller.may(scope):
+            raise NotAllowed(
+                f"the key {caller.key.id} may not {scope.value}",
+                hint=f"make one that may: recollect keys create NAME --scope {scope.value}",
+            )
+        whole = caller.key.banks is None
+        if not (whole or (scope is Scope.READ if bank is None else caller.sees(bank))):
+            raise NotAllowed(
+                f"the key {caller.key.id} is not for "
+                + ("all banks" if bank is None else f"bank {bank!r}"),
+                hint="its banks were named when it was created; `recollect keys list` shows them",
+            )
+        return caller
+
+    def caller(self, authorization: str | None) -> Caller:
+        """Whose key this is."""
+        given = _bearer(authorization)
+        seen, now = sha256(given.encode()).digest(), time.monotonic()
+        with self._lock:
+            held = self._known.get(seen)
+        if held is not None and now < held[0]:
+            return _valid(held[1])
+        caller = self._looked_up(given)
+        with self._lock:
+            if len(self._known) > 1000:
+                self._known.clear()
+            self._known[seen] = (now + REMEMBERED_S, caller)
+        return _valid(caller)
+
+    def _looked_up(self, given: str) -> Caller:
+        prefix, _, rest = given.partition("_")
+        key_id, _, secret = rest.partition("_")
+        found = self._ring.find(key_id) if prefix == PREFIX else None
+        # Compared also when there is no such id: the time taken tells nothing.
+        right = hmac.compare_digest(_digest(secret), _NOBODY if found is None else found[1])
+        if found is None or not right:
+            raise _unknown()
+        return Caller(found[0])
+
+
+def _bearer(authorization: str | None) -> str:
+    kind, _, given = (authorization or "").strip().partition(" ")
+    if kind.lower() != "bearer" or not given.strip():
+        raise NotAuthenticated(
+            "this server asks for an API key",
+            hint="send it as `Authorization: Bearer rk_…`; `recollect keys create NAME` makes one",
+        )
+    return given.strip()
+
+
+def _valid(caller: Caller) -> Caller:
+    key, now = caller.key, datetime.now(UTC)
+    assert key is not None
+    if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+        raise NotAuthenticated(
+            f"the API key {key.id} {'was revoked' if key.revoked_at else 'has expired'}",
+            hint="ask for a new one: recollect keys create NAME",
+        )
+    return caller
+
+
+def _unknown() -> NotAuthenticated:
+    return NotAuthenticated(
+        "there is no such API key",
+        hint="check that it is whole, and made for this store: recollect keys list",
+    )
+
+
+# --- where to serve --------------------------------------------------------------------------
+
+
+def check_exposure(host: str, ring: KeyRing, *, no_auth: bool) -> None:
+    """Refuse to serve everybody on an address that others can reach."""
+    if _loopback(host) or no_auth or any(k.revoked_at is None for k in ring.all()):
+        return
+    raise ConfigError(
+        f"{host} can be reached from other machines, and this store has no API keys",
+        hint="make one first: recollect keys create NAME\n"
+        "or serve this machine only: --host 127.0.0.1\n"
+        "or, where something else guards it: --no-auth",
+    )
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost" or host.startswith(("/", "unix:")):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,142 @@
+"""What one caller may take: so many requests, so many bytes; and what every answer carries."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from recollect.errors import TooManyRequests
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+
+class Buckets:
+    """A token bucket for each key: `burst` at once, refilled with `rate` a second."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic):
+        self._rate = rate
+        self._burst = max(1, burst)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[float, float]] = {}  # tokens, when
+
+    def take(self, key_id: str) -> None:
+        if self._rate <= 0:
+            return
+        now = self._clock()
+        with self._lock:
+            tokens, then = self._held.get(key_id, (float(self._burst), now))
+            tokens = min(self._burst, tokens + (now - then) * self._rate)
+            self._held[key_id] = (tokens - 1 if tokens >= 1 else tokens, now)
+        if tokens < 1:
+            raise TooManyRequests(
+                f"the key {key_id} asks more than {self._rate:g} times a second",
+                hint="wait as long as Retry-After says; the server's rate_limit sets the limit",
+                retry_after=math.ceil((1 - tokens) / self._rate),
+            )
+
+
+class BodyLimit:
+    """ASGI middleware: refuses a body of more than `limit` bytes before anybody reads it all."""
+
+    def __init__(self, app: App, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        length = headers.get(b"content-length")
+        if length is not None:  # the server reads no more than this
+            if length.isdigit() and int(length) > self._limit:
+                await _too_large(self._limit, scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
+            return
+        if b"transfer-encoding" not in headers:
+            await self._app(scope, receive, send)
+            return
+        body = await _read(receive, self._limit)
+        if body is None:
+            await _too_large(self._limit, scope, receive, send)
+        else:
+            await self._app(scope, _replayed(body, receive), send)
+
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    parts = bytearray()
+    while True:
+        message = await receive()
+        parts += message.get("body", b"")
+        if len(parts) > limit:
+            return None
+        if not message.get("more_body", False):
+            return bytes(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+async def _too_large(
+    limit: int, scope: MutableMapping[str, Any], receive: Receive, send: Send
+) -> None:
+    from recollect.server.problems import problem
+
+    answer = problem(
+        413,
+        f"the request is larger than {limit:,} bytes",
+        "send it in parts; the server's body_limit sets the limit",
+        kind="too-large",
+        instance=scope["path"],
+    )
+    await answer(scope, receive, send)
+
+
+SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class SecurityHeaders:
+    """ASGI middleware: what tells a browser to do nothing clever with an answer. A route that
+    needs another value sets it itself."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                more = [h for h in SECURITY_HEADERS if h[0] not in given]
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        await self._app(scope, receive, sent)

@@ -1,0 +1,199 @@
+"""Who may pass: API keys, their scopes and banks, their end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import (
+    ConfigError,
+    InvalidInput,
+    NotAllowed,
+    NotAuthenticated,
+    TooManyRequests,
+)
+from recollect.memory import Recollect
+from recollect.server import keys as module
+from recollect.server.keys import Gate, check_exposure, create_key
+from recollect.server.limits import Buckets
+from recollect.testing import open_fake
+from recollect.types import Scope
+
+
+@pytest.fixture
+def ring(memory: Recollect):
+    return memory.store.keys
+
+
+def bearer(secret: str) -> str:
+    return f"Bearer {secret}"
+
+
+# --- passing -----------------------------------------------------------------------------------
+
+
+def test_a_key_lets_its_owner_pass(ring) -> None:
+    key, secret = create_key(ring, "laptop", [Scope.READ])
+    assert Gate(ring).admit(bearer(secret), "alice", Scope.READ).id == key.id
+
+
+def test_the_secret_is_nowhere_in_the_file(memory: Recollect, db) -> None:
+    key, secret = create_key(memory.store.keys, "laptop", [Scope.READ])
+    memory.close()
+    kept = b"".join(p.read_bytes() for p in db.parent.glob("memory.db*"))
+    assert key.id.encode() in kept
+    assert secret.rpartition("_")[2].encode() not in kept
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer", "Bearer ", "Basic abc", "rk_1_2", "Bearer rk_", "Bearer ünï"],
+)
+def test_without_a_key_nobody_passes(ring, authorization) -> None:
+    create_key(ring, "laptop", [Scope.READ])
+    with pytest.raises(NotAuthenticated) as raised:
+        Gate(ring).admit(authorization, "alice", Scope.READ)
+    assert raised.value.hint
+
+
+def test_a_key_with_one_character_changed_is_no_key(ring) -> None:
+    _, secret = create_key(ring, "laptop", [Scope.READ])
+    gate = Gate(ring)
+    for at in (len("rk_"), len(secret) - 2):
+        wrong = secret[:at] + ("a" if secret[at] != "a" else "b") + secret[at + 1 :]
+        with pytest.raises(NotAuthenticated):
+            gate.admit(bearer(wrong), "alice", Scope.READ)
+
+
+def test_where_there_are_no_keys_anybody_passes(ring) -> None:
+    assert Gate(ring).admit(None, "alice", Scope.ADMIN).key is None
+
+
+def test_the_first_key_closes_an_open_gate(ring, monkeypatch) -> None:
+    gate = Gate(ring)
+    gate.admit(None, "alice", Scope.READ)
+    create_key(ring, "laptop", [Scope.READ])
+    monkeypatch.setattr(module.time, "monotonic", lambda: 10**9)
+    with pytest.raises(NotAuthenticated):
+        gate.admit(None, "alice", Scope.READ)
+
+
+def test_a_gate_does_not_open_again_when_its_last_key_is_revoked(ring) -> None:
+    key, _ = create_key(ring, "laptop", [Scope.READ])
+    ring.revoke(key.id, 0)
+    with pytest.raises(NotAuthenticated):
+        Gate(ring).admit(None, "alice", Scope.READ)
+
+
+def test_no_auth_asks_nobody(ring) -> None:
+    create_key(ring, "laptop", [Scope.READ])
+    assert Gate(ring, no_auth=True).admit(None, "alice", Scope.ADMIN).key is None
+
+
+# --- scopes and banks --------------------------------------------------------------------------
+
+
+@given(
+    scopes=st.sets(st.sampled_from(Scope), min_size=1),
+    banks=st.none() | st.sets(st.sampled_from(["alice", "bob", "carol"])),
+    bank=st.sampled_from(["alice", "bob", "carol"]),
+    wanted=st.sampled_from(Scope),
+)
+def test_a_key_passes_exactly_for_its_scopes_and_banks(scopes, banks, bank, wanted) -> None:
+    with open_fake(":memory:") as memory:
+        ring = memory.store.keys
+        _, secret = create_key(ring, "any", list(scopes), None if banks is None else list(banks))
+        gate = Gate(ring)
+        right = (wanted in scopes or Scope.ADMIN in scopes) and (banks is None or bank in banks)
+        try:
+            gate.admit(bearer(secret), bank, wanted)
+            passed = True
+        except NotAllowed:
+            passed = False
+        assert passed == right
+
+
+def test_what_is_of_no_bank_is_read_as_far_as_the_key_sees(ring) -> None:
+    _, secret = create_key(ring, "alice's", [Scope.ADMIN], ["alice"])
+    caller = Gate(ring).admit(bearer(secret), None, Scope.READ)
+    assert caller.sees("alice")
+    assert not caller.sees("bob")
+    with pytest.raises(NotAllowed):
+        Gate(ring).admit(bearer(secret), None, Scope.ADMIN)
+
+
+# --- the end of a key --------------------------------------------------------------------------
+
+
+def test_a_revoked_key_is_refused_soon(ring, monkeypatch) -> None:
+    key, secret = create_key(ring, "laptop", [Scope.READ])
+    gate, clock = Gate(ring), [1000.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    gate.admit(bearer(secret), "alice", Scope.READ)
+    ring.revoke(key.id, 0)
+    clock[0] += module.REMEMBERED_S
+    with pytest.raises(NotAuthenticated, match="revoked"):
+        gate.admit(bearer(secret), "alice", Scope.READ)
+
+
+def test_an_expired_key_is_refused_at_that_moment(ring, monkeypatch) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    _, secret = create_key(ring, "laptop", [Scope.READ], expires_at=soon)
+    gate = Gate(ring)
+    gate.admit(bearer(secret), "alice", Scope.READ)
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return soon
+
+    monkeypatch.setattr(module, "datetime", Later)
+    with pytest.raises(NotAuthenticated, match="expired"):
+        gate.admit(bearer(secret), "alice", Scope.READ)
+
+
+def test_a_key_that_would_do_nothing_is_not_made(ring) -> None:
+    for name, scopes, expires in (
+        ("laptop", [], None),
+        (" ", [Scope.READ], None),
+        ("laptop", [Scope.READ], datetime(2020, 1, 1, tzinfo=UTC)),
+    ):
+        with pytest.raises(InvalidInput):
+            create_key(ring, name, scopes, expires_at=expires)
+    assert ring.all() == []
+
+
+# --- limits and exposure -----------------------------------------------------------------------
+
+
+def test_each_key_has_a_rate_of_its_own(ring) -> None:
+    _, one = create_key(ring, "one", [Scope.READ])
+    _, two = create_key(ring, "two", [Scope.READ])
+    gate = Gate(ring, buckets=Buckets(1.0, 2, clock=lambda: 0.0))
+    for _ in range(2):
+        gate.admit(bearer(one), "alice", Scope.READ)
+    with pytest.raises(TooManyRequests) as raised:
+        gate.admit(bearer(one), "alice", Scope.READ)
+    assert raised.value.retry_after == 1
+    gate.admit(bearer(two), "alice", Scope.READ)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.3.4.5"])
+def test_this_machine_may_be_served_without_keys(ring, host) -> None:
+    check_exposure(host, ring, no_auth=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "memory.example.com"])
+def test_other_machines_are_not_served_without_keys(ring, host) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check_exposure(host, ring, no_auth=False)
+    assert "recollect keys create" in (raised.value.hint or "")
+    check_exposure(host, ring, no_auth=True)
+    key, _ = create_key(ring, "laptop", [Scope.READ])
+    check_exposure(host, ring, no_auth=False)
+    ring.revoke(key.id, 0)
+    with pytest.raises(ConfigError):
+        check_exposure(host, ring, no_auth=False)
