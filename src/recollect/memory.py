@@ -38,6 +38,7 @@ from recollect.types import (
 
 if TYPE_CHECKING:
     from recollect.recall.due import Due
+    from recollect.storage.copy import Copied
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -500,6 +501,20 @@ def check_bank_name(bank: str) -> None:
         raise InvalidInput(
             f"{bank!r} is no name for a bank", hint="use a text of 1 to 200 characters"
         )
+
+    def copy(
+        self,
+        bank: str,
+        to: Recollect,
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+    ) -> Copied:
+        """The bank, exactly, in another store. Interrupted, it goes on where it stopped."""
+        from recollect.storage.copy import copy_bank
+
+        check_bank_name(name or bank)
+        return copy_bank(self._store, to._store, bank, name, progress)
 
 
 def _now() -> datetime:

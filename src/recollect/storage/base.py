@@ -253,6 +253,8 @@ class NewDocument:
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
     chunks: tuple[Chunk, ...]
+    created_at: int | None = None  # now, unless it comes from elsewhere
+    updated_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +314,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """Everything a bank holds, as values; `Batch` takes the same ones back."""
+    """Everything a bank holds, as values, all of one moment; `Batch` takes the same ones back."""
 
     model: ModelIdentity
     config: Mapping[str, Any]
@@ -490,6 +492,18 @@ class Store(Protocol):
     ) -> Bank: ...
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank: ...
     def delete_bank(self, bank: str) -> bool: ...
+    # A bank that is imported or copied arrives part by part, each one transaction. Until it is
+    # whole only `arriving`, `bring`, `dump` and `delete_bank` see it; a process that dies leaves
+    # nothing that looks like a bank. `note` says how far it has come, in the caller's words.
+    def begin(
+        self, bank: str, config: Mapping[str, Any], model: ModelIdentity, note: str
+    ) -> None: ...
+    def arriving(self, bank: str) -> str | None: ...
+    def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
+        """Write a part and the new note, None when the bank is whole; refused with `Conflict`
+        when the note is no longer `was`."""
+        ...
+
     def model_of(self, bank: str) -> ModelIdentity: ...
     def view(self, bank: str) -> View: ...
     def commit(self, bank: str, plan: Plan) -> int: ...

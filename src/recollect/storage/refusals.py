@@ -14,6 +14,20 @@ def unknown_bank(bank: str) -> NotFound:
     )
 
 
+def bank_exists(bank: str) -> Conflict:
+    return Conflict(
+        f"bank {bank!r} is there already, or somebody is bringing it in",
+        hint="choose another name, wait for the import or copy to end, or delete the bank",
+    )
+
+
+def went_on_elsewhere(bank: str) -> Conflict:
+    return Conflict(
+        f"somebody else goes on bringing in bank {bank!r}; nothing more was written",
+        hint="one import or copy into a bank at a time",
+    )
+
+
 def unknown_operation(bank: str, operation_id: str) -> NotFound:
     return NotFound(
         f"bank {bank!r} has no operation {operation_id!r}",

@@ -1,13 +1,15 @@
 """A bank as JSON objects and back, exactly: text, times, vectors, links, history.
 
-One object a line, the first names the format. The same stream carries a bank from one store
-to another, so what it says is the `Store` protocol's own values and nothing of any engine.
+One object a line. The first names the format, the last counts the others, so that a stream that
+was cut short is not taken for a whole one. What they say is the `Store` protocol's own values and
+nothing of any engine.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, cast
@@ -15,19 +17,42 @@ from typing import Any, cast
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.storage.base import (
-    Batch,
-    KeyLink,
-    NewDocument,
-    NewEvidence,
-    NewMemory,
-    Store,
-)
+from recollect.storage.arrival import begin, parts
+from recollect.storage.base import Batch, Dump, KeyLink, NewDocument, NewEvidence, NewMemory, Store
 from recollect.types import Chunk, Entity, LinkKind, Memory, MemoryType, State
 
-FORMAT = 1
-GROUP = 500
+FORMAT = 2
+UNCOUNTED = 1  # earlier exports, which do not say where they end
+KINDS = ("document", "entity", "memory", "link", "evidence")
+Row = tuple[str, Any]  # its kind, and the value that a `Batch` takes
 _TIMES = {f.name for f in fields(Memory) if "datetime" in str(f.type)}
+
+
+def rows(dump: Dump) -> Iterator[Row]:
+    """Everything in a bank, in the order in which it can be written again."""
+    streams = (dump.documents, dump.entities, dump.memories, dump.links, dump.evidence)
+    for kind, values in zip(KINDS, streams, strict=True):
+        yield from ((kind, value) for value in values)
+
+
+def line(kind: str, value: Any) -> dict[str, Any]:
+    """A row as JSON values."""
+    if kind == "document":
+        return {**asdict(value), "hash": value.hash.hex()}
+    return _memory_out(value) if kind == "memory" else asdict(value)
+
+
+def batch_of(part: Sequence[Row]) -> Batch:
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    for kind, value in part:
+        found[kind].append(value)
+    return Batch(
+        documents=found["document"],
+        entities=found["entity"],
+        memories=found["memory"],
+        links=found["link"],
+        mentions=found["evidence"],
+    )
 
 
 def export(store: Store, bank: str) -> Iterator[dict[str, Any]]:
@@ -41,21 +66,18 @@ def export(store: Store, bank: str) -> Iterator[dict[str, Any]]:
         "token_dimensions": token_dimensions,
         "config": dict(dump.config),
     }
-    for document in dump.documents:
-        yield {"document": {**asdict(document), "hash": document.hash.hex()}}
-    for entity in dump.entities:
-        yield {"entity": asdict(entity)}
-    for new in dump.memories:
-        yield {"memory": _memory_out(new)}
-    for link in dump.links:
-        yield {"link": asdict(link)}
-    for mention in dump.evidence:
-        yield {"evidence": asdict(mention)}
+    count = Counter[str]()
+    for kind, value in rows(dump):
+        count[kind] += 1
+        yield {kind: line(kind, value)}
+    yield {"end": {kind: count[kind] for kind in KINDS}}
 
 
 def import_bank(
     store: Store, lines: Iterable[Mapping[str, Any]], bank: str | None, progress: Any = None
 ) -> str:
+    """Nobody sees the bank before the last line is in it: a process that dies leaves nothing but
+    what the next import of that bank takes away."""
     stream = iter(lines)
     head = _head(next(stream, None))
     name = bank or str(head["bank"])
@@ -68,17 +90,17 @@ def import_bank(
     if held is not None:  # empty, but perhaps of another model and with a history of its own
         store.delete_bank(name)
     model = (str(head["embedder"]), int(head["dimensions"]), int(head["token_dimensions"]))
-    store.create_bank(name, head.get("config") or {}, model)
+    arrival = begin(store, name, head.get("config") or {}, model)
     try:
-        done = 0
-        for group in _grouped(stream):
-            batch = _batch(group, name)
-            store.commit(name, lambda _, b=batch: b)
-            done += len(group)
+        done = Counter[str]()
+        for part in parts(_rows(stream, name, counted=head["recollect"] != UNCOUNTED)):
+            done.update(kind for kind, _ in part)
+            arrival.bring(batch_of(part), done)
             if progress:
-                progress(done, 0)
+                progress(done.total(), 0)
+        arrival.finish()
     except BaseException:
-        store.delete_bank(name)  # a half is not a whole
+        arrival.abandon()  # a half is not a whole
         raise
     return name
 
@@ -91,7 +113,7 @@ def _head(head: Any) -> Mapping[str, Any]:
     if not isinstance(head, Mapping) or "recollect" not in head:
         raise InvalidInput("this is not an exported bank", hint=hint)
     found = cast("Mapping[str, Any]", head)
-    if found["recollect"] != FORMAT:
+    if found["recollect"] not in (FORMAT, UNCOUNTED):
         raise InvalidInput(
             f"this export has format {found['recollect']}, this recollect reads {FORMAT}", hint=hint
         )
@@ -100,57 +122,60 @@ def _head(head: Any) -> Mapping[str, Any]:
     return found
 
 
-def _grouped(stream: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    group: list[Mapping[str, Any]] = []
-    for line in stream:
-        group.append(line)
-        if len(group) == GROUP:
-            yield group
-            group = []
-    if group:
-        yield group
+def _rows(stream: Iterator[Mapping[str, Any]], bank: str, *, counted: bool) -> Iterator[Row]:
+    count = Counter[str]()
+    for found in stream:
+        if "end" in found:
+            _check_end(found["end"], count)
+            return
+        row = _row(found, bank)
+        count[row[0]] += 1
+        yield row
+    if counted:
+        raise InvalidInput(
+            f"the export ends after {count.total()} lines, before its last one",
+            hint="it was cut short; export the bank again",
+        )
 
 
-def _batch(group: list[Mapping[str, Any]], bank: str) -> Batch:
+def _check_end(said: Any, count: Mapping[str, int]) -> None:
+    if said != {kind: count.get(kind, 0) for kind in KINDS}:
+        raise InvalidInput(
+            f"the export says that it holds {said}, but it holds {dict(count)}",
+            hint="some of it is missing; export the bank again",
+        )
+
+
+def _row(found: Mapping[str, Any], bank: str) -> Row:
+    kind = next((k for k in KINDS if k in found), None)
+    if kind is None:
+        raise InvalidInput(
+            f"a line of the export is of no known kind: {sorted(found)[:3]}",
+            hint="export it again",
+        )
     try:
-        return _read(group, bank)
+        return kind, _value(kind, found[kind], bank)
     except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
         raise InvalidInput(
             f"a line of the export is not whole: {error!r}", hint="export it again"
         ) from error
 
 
-def _read(group: list[Mapping[str, Any]], bank: str) -> Batch:
-    found: dict[str, list[Any]] = {
-        "document": [],
-        "entity": [],
-        "memory": [],
-        "link": [],
-        "evidence": [],
-    }
-    for line in group:
-        kind = next((k for k in found if k in line), None)
-        if kind is None:
-            raise InvalidInput(
-                f"a line of the export is of no known kind: {sorted(line)[:3]}",
-                hint="export it again",
+def _value(kind: str, given: Mapping[str, Any], bank: str) -> Any:
+    match kind:
+        case "document":
+            return _document_in(given)
+        case "entity":
+            names = tuple(given["aliases"])
+            return Entity(given["id"], given["name"], given["kind"], names, given["mentions"])
+        case "memory":
+            return _memory_in(given, bank)
+        case "link":
+            return KeyLink(
+                given["source"], given["target"], LinkKind(given["kind"]), given["weight"]
             )
-        found[kind].append(line[kind])
-    return Batch(
-        documents=[_document_in(d) for d in found["document"]],
-        entities=[
-            Entity(e["id"], e["name"], e["kind"], tuple(e["aliases"]), e["mentions"])
-            for e in found["entity"]
-        ],
-        memories=[_memory_in(m, bank) for m in found["memory"]],
-        links=[
-            KeyLink(k["source"], k["target"], LinkKind(k["kind"]), k["weight"])
-            for k in found["link"]
-        ],
-        mentions=[NewEvidence(**e) for e in found["evidence"]],
-    )
+        case _:
+            return NewEvidence(**given)
 
 
 def _document_in(given: Mapping[str, Any]) -> NewDocument:
@@ -161,6 +186,8 @@ def _document_in(given: Mapping[str, Any]) -> NewDocument:
         tuple(given["tags"]),
         given["metadata"],
         tuple(Chunk(**c) for c in given["chunks"]),
+        given.get("created_at"),
+        given.get("updated_at"),
     )
 
 

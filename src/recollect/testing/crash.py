@@ -6,6 +6,8 @@
 
 A nursery is a process that has everything imported and forks a writer when asked, so that a
 crash costs milliseconds. The writer notes an id in a file only after retain has returned.
+`Nursery(db, "import")` and `Nursery(db, "copy")` fork a process that brings a bank in, from an
+export or from another store beside the file.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+import orjson
+
 from recollect.testing.fakes import open_fake
 
 BANK = "crash"
@@ -27,12 +31,12 @@ PATIENCE = 30.0  # seconds for a writer to write anything at all
 
 
 class Nursery:
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Path, job: str = "write") -> None:
         self._db = db
         self._acknowledged = db.with_suffix(".ids")
         self._acknowledged.touch()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(db), str(self._acknowledged)],
+            [sys.executable, "-m", __name__, str(db), str(self._acknowledged), job],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -103,13 +107,39 @@ def write(db: str, acknowledged: str, start: int) -> None:
                 memory.forget(BANK, part)
 
 
+def import_(db: str, acknowledged: str, start: int) -> None:
+    """What stands in the file beside the store, again and again."""
+    with open_fake(db) as memory:
+        for n in _from(start):
+            lines = Path(db).with_suffix(".jsonl").read_bytes().splitlines()
+            memory.import_bank((orjson.loads(line) for line in lines), f"{BANK}-{n}")
+            _note(acknowledged, f"{BANK}-{n}")
+
+
+def copy(db: str, acknowledged: str, start: int) -> None:
+    """From the store beside it, under one name: a later copy goes on with an earlier one."""
+    del start
+    with open_fake(db) as memory, open_fake(Path(db).with_suffix(".source")) as source:
+        copied = source.copy(BANK, memory)
+        _note(acknowledged, f"{copied.resumed}")
+
+
+def _note(acknowledged: str, what: str) -> None:
+    out = os.open(acknowledged, os.O_WRONLY | os.O_APPEND)
+    os.write(out, f"{what}\n".encode())
+    os.close(out)
+
+
+JOBS = {"write": write, "import": import_, "copy": copy}
+
+
 def _from(start: int) -> Iterator[int]:
     while True:
         start += 1
         yield start
 
 
-def _serve(db: str, acknowledged: str) -> None:
+def _serve(db: str, acknowledged: str, job: str) -> None:
     with open_fake(":memory:") as memory:  # everything that is made when first needed
         memory.retain("b", "Alice met Bob in Rome last spring because it rained.")
         memory.recall("b", "When did Alice meet Bob?")
@@ -119,11 +149,12 @@ def _serve(db: str, acknowledged: str) -> None:
         if verb == "fork":
             writer = os.fork()
             if not writer:
-                write(db, acknowledged, int(rest[0]))
+                JOBS[job](db, acknowledged, int(rest[0]))
+                os._exit(0)
         elif verb == "reap":
             os.waitpid(writer, 0)
         print(writer, flush=True)
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], sys.argv[2])
+    _serve(*sys.argv[1:])

@@ -13,7 +13,7 @@ from recollect.storage.sqlite.entities import entity_from_row
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.record import RECORD
-from recollect.types import Chunk, LinkKind
+from recollect.types import Chunk, Entity, LinkKind
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]
 PAGE = 1000
@@ -23,34 +23,24 @@ def dump(bank: str, number: int, execute: Execute) -> Dump:
     (row,) = execute(
         "SELECT embedder, dimensions, token_dimensions, config FROM banks WHERE bank = ?", (number,)
     )
-    entities = execute(
-        "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? ORDER BY id",
-        (number,),
-    )
-    links = execute(
-        "SELECT source, target, kind, weight FROM links WHERE bank = ? ORDER BY 1, 2, 3", (number,)
-    )
-    evidence = execute(
-        "SELECT key, at, document_id, chunk_id, text FROM evidence WHERE bank = ? ORDER BY rowid",
-        (number,),
-    )
     return Dump(
         (row[0], row[1], row[2]),
         orjson.loads(row[3]),
         _documents(number, execute),
-        (entity_from_row(e) for e in entities),
+        _entities(number, execute),
         _memories(bank, number, execute),
-        (KeyLink(s, t, LinkKind(k), w) for s, t, k, w in links),
-        (NewEvidence(*e) for e in evidence),
+        _links(number, execute),
+        _evidence(number, execute),
     )
 
 
 def _documents(number: int, execute: Execute) -> Iterator[NewDocument]:
     rows = execute(
-        "SELECT id, hash, context, tags, metadata FROM documents WHERE bank = ? ORDER BY id",
+        """SELECT id, hash, context, tags, metadata, created_at, updated_at FROM documents
+        WHERE bank = ? ORDER BY id""",
         (number,),
     )
-    for document_id, digest, context, tags, metadata in rows:
+    for document_id, digest, context, tags, metadata, created_at, updated_at in rows:
         chunks = execute(
             """SELECT id, document_id, position, text FROM chunks
             WHERE bank = ? AND document_id = ? ORDER BY position""",
@@ -63,7 +53,40 @@ def _documents(number: int, execute: Execute) -> Iterator[NewDocument]:
             tuple(orjson.loads(tags)),
             orjson.loads(metadata),
             tuple(Chunk(*c) for c in chunks),
+            created_at,
+            updated_at,
         )
+
+
+def _entities(number: int, execute: Execute) -> Iterator[Entity]:
+    rows = execute(
+        "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? ORDER BY id",
+        (number,),
+    )
+    yield from (entity_from_row(row) for row in rows)
+
+
+def _links(number: int, execute: Execute) -> Iterator[KeyLink]:
+    after: tuple[Any, ...] = (0, 0, "")
+    while True:
+        page = execute(
+            f"""SELECT source, target, kind, weight FROM links
+            WHERE bank = ? AND (source, target, kind) > (?, ?, ?) ORDER BY 1, 2, 3 LIMIT {PAGE}""",
+            (number, *after),
+        )
+        yield from (KeyLink(s, t, LinkKind(k), w) for s, t, k, w in page)
+        if len(page) < PAGE:
+            return
+        after = page[-1][:3]
+
+
+def _evidence(number: int, execute: Execute) -> Iterator[NewEvidence]:
+    """In the order it came in."""
+    rows = execute(
+        "SELECT key, at, document_id, chunk_id, text FROM evidence WHERE bank = ? ORDER BY rowid",
+        (number,),
+    )
+    yield from (NewEvidence(*row) for row in rows)
 
 
 def _memories(bank: str, number: int, execute: Execute) -> Iterator[NewMemory]:

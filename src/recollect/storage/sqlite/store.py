@@ -6,6 +6,7 @@ import gc
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,18 @@ import orjson
 
 from recollect.errors import NotFound, StoreError
 from recollect.language.dates import from_micros
-from recollect.storage.base import BankStats, Dump, ModelIdentity, Plan, StagedVector, View
-from recollect.storage.refusals import unknown_bank
+from recollect.storage.base import (
+    BankStats,
+    Batch,
+    Dump,
+    Listing,
+    ModelIdentity,
+    Plan,
+    StagedVector,
+    View,
+)
+from recollect.storage.refusals import bank_exists, unknown_bank
+from recollect.storage.sqlite.arrival import begin, bring
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache, entity_from_row
@@ -33,6 +44,7 @@ from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memor
 
 _FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
 _SLAB = 16_384  # rows read at a time
+_SCRUB_WAIT_MS = 100  # for readers to finish
 _LOADED_LIMIT = 20_000  # decoded memories kept per bank
 
 
@@ -64,6 +76,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._closed = False
+        self._unscrubbed = False  # somebody was reading when something was deleted
         self.queue = SqliteQueue(self._execute, self._transaction)
         self.keys = SqliteKeyRing(self._execute, self._transaction)
         prepare(self.path, busy_timeout_ms)
@@ -107,7 +120,7 @@ class SqliteStore:
     def _bank_rows(self, where: str, arguments: Sequence[Any]) -> list[Any]:
         return self._execute(
             f"""SELECT id, created_at, updated_at, embedder, dimensions, config, memories, documents
-            FROM banks WHERE {where}""",
+            FROM banks WHERE arriving IS NULL AND {where}""",
             arguments,
         )
 
@@ -136,13 +149,27 @@ class SqliteStore:
             # Caches know a bank by name and sequence: one deleted and made anew is another.
             db.execute("UPDATE banks SET seq = bank << 32 WHERE id = ? AND seq = 0", (bank,))
         found = self.bank(bank)
-        assert found is not None
+        if found is None:
+            raise bank_exists(bank)
         return found
+
+    def begin(self, bank: str, config: Mapping[str, Any], model: ModelIdentity, note: str) -> None:
+        with self._transaction() as db:
+            begin(db, bank, config, model, note, _now())
+
+    def arriving(self, bank: str) -> str | None:
+        rows = self._execute("SELECT arriving FROM banks WHERE id = ?", (bank,))
+        return rows[0][0] if rows else None
+
+    def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
+        with self._transaction() as db:
+            bring(db, bank, batch, was, note, _now())
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
         with self._transaction() as db:
             db.execute(
-                "UPDATE banks SET config = ?, seq = seq + 1, updated_at = ? WHERE id = ?",
+                """UPDATE banks SET config = ?, seq = seq + 1, updated_at = ?
+                WHERE id = ? AND arriving IS NULL""",
                 (orjson.dumps(config).decode(), _now(), bank),
             )
         found = self.bank(bank)
@@ -180,12 +207,16 @@ class SqliteStore:
     # --- the view, caught up -----------------------------------------------------------------
 
     def view(self, bank: str) -> View:
+        if self._unscrubbed:
+            self._scrub(0)
         return self._view(bank, self._connection())
 
     def _view(self, bank: str, db: sqlite3.Connection) -> SqliteView:
         with translated(self.path):
             row = db.execute(
-                "SELECT bank, seq, generation, dimensions FROM banks WHERE id = ?", (bank,)
+                """SELECT bank, seq, generation, dimensions FROM banks
+                WHERE id = ? AND arriving IS NULL""",
+                (bank,),
             ).fetchone()
             if row is None:
                 raise unknown_bank(bank)
@@ -205,7 +236,9 @@ class SqliteStore:
 
     def model_of(self, bank: str) -> ModelIdentity:
         rows = self._execute(
-            "SELECT embedder, dimensions, token_dimensions FROM banks WHERE id = ?", (bank,)
+            """SELECT embedder, dimensions, token_dimensions FROM banks
+            WHERE id = ? AND arriving IS NULL""",
+            (bank,),
         )
         if not rows:
             raise unknown_bank(bank)
@@ -299,6 +332,8 @@ class SqliteStore:
             raise
         if dropped:
             self._scrub()
+        elif self._unscrubbed:
+            self._scrub(0)
         return seq
 
     def _write(self, db: sqlite3.Connection, view: WritingView, plan: Plan) -> tuple[int, bool]:
@@ -328,16 +363,22 @@ class SqliteStore:
             with cache.lock:
                 cache.entities = EntityCache()
 
-    def _scrub(self) -> None:
-        """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well,
-        unless another process is reading it, in which case that one's checkpoint does."""
+    def _scrub(self, wait_ms: int = _SCRUB_WAIT_MS) -> None:
+        """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well.
+        Whoever is reading (an export, another process) still needs it: then it is tried again
+        by whatever comes next, and the last to close the file empties it in any case."""
         with self._write_lock:
-            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._execute(f"PRAGMA busy_timeout = {wait_ms}")
+            try:
+                ((busy, _, _),) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._execute(f"PRAGMA busy_timeout = {self._busy_timeout_ms}")
+            self._unscrubbed = bool(busy)
 
     # --- listings ----------------------------------------------------------------------------
 
     def _number(self, bank: str) -> int:
-        rows = self._execute("SELECT bank FROM banks WHERE id = ?", (bank,))
+        rows = self._execute("SELECT bank FROM banks WHERE id = ? AND arriving IS NULL", (bank,))
         if not rows:
             raise unknown_bank(bank)
         return rows[0][0]
@@ -480,7 +521,20 @@ class SqliteStore:
             return switch(db, number, model, _now())
 
     def dump(self, bank: str) -> Dump:
-        return dump(bank, self._number(bank), self._execute)
+        """Read on a connection of its own, in one transaction that ends with the last reader."""
+        with translated(self.path):
+            db = connect(self.path, self._busy_timeout_ms)
+            db.execute("BEGIN")
+
+        def execute(sql: str, arguments: Sequence[Any] = ()) -> list[Any]:
+            with translated(self.path):
+                return db.execute(sql, arguments).fetchall()
+
+        weakref.finalize(execute, db.close)
+        rows = execute("SELECT bank FROM banks WHERE id = ?", (bank,))
+        if not rows:
+            raise unknown_bank(bank)
+        return dump(bank, rows[0][0], execute)
 
 
 def _slabs(rows: sqlite3.Cursor, seen: set[int]) -> Iterator[list[Any]]:

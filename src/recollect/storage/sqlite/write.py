@@ -62,8 +62,8 @@ class Writer:
                 document.context,
                 orjson.dumps(document.tags).decode(),
                 orjson.dumps(document.metadata).decode(),
-                self._now,
-                self._now,
+                self._now if document.created_at is None else document.created_at,
+                self._now if document.updated_at is None else document.updated_at,
             ),
         )
         self._db.executemany(
