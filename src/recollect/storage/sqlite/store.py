@@ -20,7 +20,6 @@ from recollect.storage.base import (
     BankStats,
     Batch,
     Dump,
-    Listing,
     ModelIdentity,
     Plan,
     StagedVector,
