@@ -303,6 +303,7 @@ class Batch:
     evidence: Sequence[NewEvidence] = ()  # counted: proof and recency of the memory move
     mentions: Sequence[NewEvidence] = ()  # as they were, from an export
     retire: Sequence[Retire] = ()
+    unlink: Sequence[int] = ()  # memories whose authored links go, before `links` are added
     links: Sequence[KeyLink] = ()
     entities: Sequence[Entity] = ()
     # Documents to take away with everything derived only from them, but for the keys named.
@@ -324,7 +325,6 @@ class Dump:
     links: Iterator[KeyLink]
     evidence: Iterator[NewEvidence]
 
-    unlink: Sequence[int] = ()  # memories whose authored links go, before `links` are added
 
 @dataclass(frozen=True, slots=True)
 class StagedVector:
