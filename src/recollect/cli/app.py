@@ -18,6 +18,7 @@ from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
 from recollect.cli.session import Config, Db, Json, Session, command
 from recollect.cli.when import when
+from recollect.cli.vault import vault_app
 from recollect.cli.writing import forget, import_, reembed, retain
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -25,7 +26,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Recall": ("recall", "why", "load", "when"),
     "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
-    "Move": ("export", "import"),
+    "Move": ("vault", "export", "import"),
     "Serve agents": ("mcp",),
     "Check": ("doctor", "config", "eval", "demo"),
 }
@@ -91,6 +92,7 @@ _add(import_, "import")
 _add(config)
 app.add_typer(mcp_app, name="mcp")
 
+app.add_typer(vault_app, name="vault")
 
 def _add_checks() -> None:
     from recollect.cli.demo import demo

@@ -1,0 +1,379 @@
+"""Carrying out what was decided, in an order in which being killed at any point loses nothing:
+the other side of a conflict is on disk before the bank is changed, the bank is changed before a
+note is, and what both sides agree on is noted last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.memory import Recollect
+from recollect.types import LinkKind, Memory, State
+from recollect.vault import fields as mapping
+from recollect.vault import files, frontmatter, render
+from recollect.vault import note as notes
+from recollect.vault.bank import Unit
+from recollect.vault.decide import Do, Step, metadata_of
+from recollect.vault.fields import INVALIDATED, META, PATH, Fields, digests
+from recollect.vault.files import PRIVATE, Problem
+from recollect.vault.look import File, file_of
+from recollect.vault.merge import metadata
+from recollect.vault.note import Note
+from recollect.vault.report import Report
+from recollect.vault.state import Entry
+from recollect.vault.state import State as SyncState
+
+Progress = Callable[[int, int], None]
+Resolve = Callable[[str], str | None]
+_SENT = (
+    "title", "summary", "topic_path", "recall_when", "kind", "scope", "type", "tags", "context", "speaker",
+    "valid_until", "last_reviewed_at", "occurred_start", "occurred_end", "confidence",
+)  # fmt: skip
+
+
+class Applying:
+    def __init__(
+        self,
+        memory: Recollect,
+        bank: str,
+        root: Path,
+        state: SyncState,
+        report: Report,
+        resolve: Resolve,
+    ) -> None:
+        self._memory = memory
+        self._bank = bank
+        self._root = root
+        self._state = state
+        self._report = report
+        self._resolve = resolve
+        self.retained: list[Step] = []  # to be noted down once the bank has been read again
+
+    # --- towards the bank --------------------------------------------------------------------
+
+    def retain(self, steps: list[Step], progress: Progress | None) -> None:
+        """All at once, in batches of one transaction each; one that is refused is told apart."""
+        for step in steps:
+            self.guard(step, lambda s=step: self.keep_other_side(s))
+        items = [self._item(step) for step in steps]
+        try:
+            self._retain(steps, items, progress)
+        except InvalidInput:
+            for step, item in zip(steps, items, strict=True):
+                self.guard(step, lambda s=step, i=item: self._retain([s], [i], None))
+
+    def _retain(
+        self, steps: list[Step], items: list[dict[str, Any]], progress: Progress | None
+    ) -> None:
+        if not items:
+            return
+        result = self._memory.retain(self._bank, items, progress=progress)
+        for step, outcome in zip(steps, result.items, strict=True):
+            self._withdraw_again(step, outcome.memory_ids)
+            known = step.pair.unit is not None
+            (self._report.updated if known else self._report.retained).append(step.path)
+            self.retained.append(step)
+
+    def _item(self, step: Step) -> dict[str, Any]:
+        file = step.pair.file
+        assert file is not None
+        found, own = file.fields, step.pair.id
+        out: dict[str, Any] = {key: found[key] for key in _SENT if key in found}
+        out["metadata"] = {**metadata_of(found), PATH: step.path}
+        told, changed = mapping.told_at(file.note), mapping.changed_at(file.note)
+        out |= {"timestamp": told} if told else {}
+        out |= {"updated_at": changed} if changed else {}
+        if step.form == "memory":
+            return {**out, "text": found["text"], "id": own}
+        out.pop("summary", None)  # it is the document's, not that of every statement
+        return {**out, "content": found["text"], "document_id": own}
+
+    def _withdraw_again(self, step: Step, made: Iterable[str]) -> None:
+        """A statement that was withdrawn stays so when its document is read again."""
+        unit = step.pair.unit
+        if unit is None:
+            return
+        if unit.form == "memory":  # it has grown into a document
+            self._memory.invalidate(self._bank, unit.id)
+            return
+        gone = {m.text for m in unit.memories if m.state is State.INVALIDATED}
+        for memory_id in made if gone else ():
+            if self._memory.load(self._bank, memory_id).text in gone:
+                self._memory.invalidate(self._bank, memory_id)
+
+    def update(self, step: Step) -> None:
+        """Fields of the note that changed, to its memory."""
+        changes, unit = step.merge.to_bank, step.pair.unit
+        assert unit is not None
+        held = unit.memories[0]
+        sent: dict[str, Any] = {k: changes[k] for k in (*_SENT, "text") if k in changes}
+        sent |= {k: [] for k in ("tags", "recall_when") if k in sent and sent[k] is None}
+        if "confidence" in sent and "opinion" not in (sent.get("type"), held.type.value):
+            del sent["confidence"]  # only opinions have one
+        meta = metadata(held.metadata, changes)
+        if meta is not None:
+            sent["metadata"] = {**meta, **({PATH: step.path} if PATH in meta else {})}
+        if sent:
+            self._memory.update(self._bank, unit.id, **sent)
+            self._report.updated.append(step.path)
+
+    def rename(self, step: Step) -> None:
+        """A memory knows its file, for the day on which the state is lost."""
+        unit = step.pair.unit
+        for memory in () if unit is None else unit.memories:
+            if memory.metadata.get(PATH, step.path) != step.path:
+                held = self._memory.load(self._bank, memory.id).metadata
+                self._memory.update(self._bank, memory.id, metadata={**held, PATH: step.path})
+
+    def retire(self, step: Step) -> None:
+        """As the note says: replaced, withdrawn, or in force again."""
+        file, unit = step.pair.file, step.pair.unit
+        wanted = None if file is None else file.fields.get("retired")
+        held = {} if unit is None else {m.id: m for m in unit.memories}
+        for memory_id in self._members(step):
+            memory = held.get(memory_id) or self._memory.load(self._bank, memory_id)
+            self._retire_one(step, memory, wanted)
+
+    def _members(self, step: Step) -> list[str]:
+        if step.form == "memory":
+            return [step.pair.id]
+        found = self._memory.memories(self._bank, document_id=step.pair.id, limit=10_000)
+        return [m.id for m in found]
+
+    def _retire_one(self, step: Step, memory: Memory, wanted: str | None) -> None:
+        if wanted is None:
+            if memory.state is not State.ACTIVE:
+                self._memory.reinstate(self._bank, memory.id)
+                _once(self._report.reinstated, step.path)
+            return
+        by = None if wanted == INVALIDATED else self._resolve(wanted)
+        if by is not None and by != memory.id:
+            if memory.superseded_by != by:
+                self._memory.supersede(self._bank, memory.id, by)
+                _once(self._report.withdrawn, step.path)
+            return
+        if memory.state is State.ACTIVE:
+            self._memory.invalidate(self._bank, memory.id)
+            _once(self._report.withdrawn, step.path)
+        if wanted != INVALIDATED:
+            raise InvalidInput(
+                f"superseded_by names {wanted!r}, which is no note here; withdrawn",
+                hint="name the successor by its id",
+            )
+
+    def withdraw(self, step: Step, *, forget: bool) -> None:
+        unit = step.pair.unit
+        assert unit is not None
+        if forget:
+            named = {"document_id": unit.id} if unit.form == "document" else {"memory_id": unit.id}
+            self._memory.forget(self._bank, **named)
+            self._report.forgotten.append(step.path)
+        else:
+            for memory in unit.memories:
+                if memory.state is not State.INVALIDATED:
+                    self._memory.invalidate(self._bank, memory.id)
+            self._report.withdrawn.append(step.path)
+        self._state.entries.pop(step.pair.was or "", None)
+
+    # --- towards the folder ------------------------------------------------------------------
+
+    def keep_other_side(self, step: Step) -> None:
+        """The bank's version of a clash, in a note of its own beside the other."""
+        unit = step.pair.unit
+        if not step.conflict or unit is None:
+            return
+        found = self._as_note(unit)
+        path = render.conflict_path(step.path, found)
+        if not (self._root / path).exists():
+            head = mapping.of_new_note(found, unit.id, unit.told)
+            text = render.conflict_note(head, str(found["text"]), unit.id)
+            files.write_text(self._root, path, text, None)
+        self._report.conflicts.append(path)
+
+    def _as_note(self, unit: Unit) -> Fields:
+        if unit.form == "memory":
+            return unit.fields()
+        document = self._memory.document(self._bank, unit.id)
+        first = unit.memories[0]
+        shared = {
+            k: v for k, v in mapping.of_memory(first).items() if k in ("title", "kind", "scope")
+        }
+        meta = {META + k: v for k, v in document.metadata.items() if k not in mapping.KNOWN}
+        out: Fields = {**shared, **meta, "text": mapping.plain(document.text or "")}
+        return out | ({"tags": sorted(document.tags)} if document.tags else {})
+
+    def edit(self, step: Step) -> None:
+        """Fields of the memory that changed, to its note; everything else in it stays."""
+        file = step.pair.file
+        assert file is not None
+        text = edited(file.note, step.merge.to_file)
+        self._put(step, file, text)
+
+    def _put(self, step: Step, file: File, text: str) -> None:
+        if text == file.note.raw:
+            return
+        files.write_text(self._root, step.path, text, file.digest)
+        step.before = file.fields
+        step.pair.file = self._again(step.path)
+        self._report.edited.append(step.path)
+
+    def _again(self, path: str) -> File:
+        text, digest = files.read_text(self._root, path)
+        return file_of(files.seen(self._root, path), text, digest)
+
+    def rewrite(self, step: Step) -> None:
+        file, unit = step.pair.file, step.pair.unit
+        assert file is not None and unit is not None
+        self._put(step, file, notes.with_text(file.note, str(self._as_note(unit)["text"])))
+
+    def reword(self, step: Step) -> None:
+        """A corrected statement takes the place of its old wording in the note. Where that is not
+        found, it is kept in a note of its own."""
+        file, unit = step.pair.file, step.pair.unit
+        assert file is not None and unit is not None
+        text = file.note.text
+        for memory in unit.memories:
+            if _flat(memory.text) in _flat(text) or memory.state is not State.ACTIVE:
+                continue
+            before = [m.text for m in self._memory.revisions(self._bank, memory.id)]
+            old = next((t for t in reversed(before) if text.count(t) == 1), None)
+            if old is None:
+                self._aside(step, memory)
+            else:
+                text = text.replace(old, memory.text)
+        if text != file.note.text:
+            self._put(step, file, notes.with_text(file.note, text))
+
+    def _aside(self, step: Step, memory: Memory) -> None:
+        found = mapping.of_memory(memory)
+        path = render.conflict_path(step.path, found)
+        if not (self._root / path).exists():
+            head = mapping.of_new_note(found, memory.id, memory.mentioned_at)
+            note = render.conflict_note(head, str(found["text"]), step.pair.id)
+            files.write_text(self._root, path, note, None)
+        self._report.conflicts.append(path)
+
+    def write(self, step: Step, taken: set[str], folder: str) -> None:
+        """A memory that has no note gets one."""
+        unit = step.pair.unit
+        assert unit is not None
+        found = self._as_note(unit)
+        head = mapping.of_new_note(found, unit.id, unit.told)
+        related = self._related(unit)
+        if related:
+            head["related"] = related
+        path = step.pair.was or files.free_name(taken, folder, render.file_stem(found))
+        files.write_text(self._root, path, render.new_note(head, str(found["text"])), None)
+        step.pair.path, step.pair.file = path, self._again(path)
+        self._report.written.append(path)
+
+    def _related(self, unit: Unit) -> list[str]:
+        found = self._memory.links(self._bank, unit.memories[0].id)
+        own = unit.memories[0].id
+        return [k.target for k in found if k.kind is LinkKind.RELATED and k.source == own]
+
+    def set_aside(self, step: Step) -> None:
+        """The note of a forgotten memory goes where nothing reads it; it can be moved back."""
+        target = f"{PRIVATE}/forgotten/{step.path}"
+        number = 2
+        while (self._root / target).exists():
+            target = f"{PRIVATE}/forgotten/{step.path.removesuffix('.md')} {number}.md"
+            number += 1
+        files.move(self._root, step.path, target)
+        self._report.set_aside.append(step.path)
+        self._state.entries.pop(step.pair.was or "", None)
+
+    # --- noting it down ----------------------------------------------------------------------
+
+    def note_down(self, step: Step, unit: Unit | None) -> None:
+        """What both sides look like now. Of the bank's fields, those that were sent are as it
+        holds them now; the others as they were when they were compared: what somebody else
+        changed meanwhile is found by the next sync."""
+        pair, file = step.pair, step.pair.file
+        if file is None or unit is None:
+            return
+        if pair.was is not None and pair.was != pair.path:
+            self._state.entries.pop(pair.was, None)
+            if pair.path is not None:
+                self._report.renamed.append(pair.path)
+        before = self._state.entries.get(pair.was or "") or pair.entry
+        held = _bank_digests(step, unit)
+        on_file = digests(file.fields)
+        if step.do is Do.REWORD and before is not None:
+            on_file = dict(before.file)  # read again by the next pass, as any edit
+        elif step.before is not None:
+            on_file = _file_digests(step, on_file)
+        self._state.entries[step.path] = Entry(
+            pair.id,
+            unit.form,
+            file.digest,
+            file.seen.stamp,
+            on_file,
+            held,
+            file.note.names,
+            file.note.links,
+            unit.memories[0].id if unit.memories else None,
+            before.linked if before is not None else "",
+        )
+
+    def guard(self, step: Step, action: Callable[[], None]) -> bool:
+        """One note that cannot be synced does not keep the others from it."""
+        try:
+            action()
+        except NotFound:
+            return False  # forgotten by somebody else since it was looked at: the next sync knows
+        except RecollectError as error:
+            if not isinstance(error, InvalidInput):
+                raise
+            cause = error.message.removeprefix(step.path).lstrip(":, ")
+            self._report.problems.append(Problem(step.path, cause, error.hint))
+            return False
+        return True
+
+
+def edited(note: Note, changes: Mapping[str, Any]) -> str:
+    """A note's text with these fields changed."""
+    text = note.raw
+    if changes.get("text") is not None:
+        text = notes.with_text(note, str(changes["text"]))
+        again = notes.read(note.path, text)
+        if again.text != str(changes["text"]).rstrip():
+            # Its first lines would be taken for frontmatter: give it one of its own.
+            again = notes.read(note.path, f"---\n---\n{note.raw}")
+            text = notes.with_text(again, str(changes["text"]))
+            again = notes.read(note.path, text)
+        note = again
+    head = mapping.as_frontmatter(note, changes)
+    return frontmatter.with_values(note.front, head, note.path) if head else text
+
+
+def _bank_digests(step: Step, unit: Unit) -> dict[str, str]:
+    now = digests(unit.fields())
+    if step.do is not Do.MERGE or step.pair.unit is None:
+        return now
+    seen = digests(step.pair.unit.fields())
+    for key in step.merge.to_bank:
+        seen.pop(key, None)
+        if key in now:
+            seen[key] = now[key]
+    return seen
+
+
+def _file_digests(step: Step, now: dict[str, str]) -> dict[str, str]:
+    """An edit of one field may change another: a new text has another heading or #tag. That is a
+    change of the note like any other, which the next pass finds."""
+    before = digests(step.before or {})
+    meant = {"text"} if step.do is Do.REWRITE else step.merge.to_file.keys()
+    out = {key: mark for key, mark in before.items() if key not in meant}
+    return out | {key: mark for key, mark in now.items() if key in meant}
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _once(paths: list[str], path: str) -> None:
+    if path not in paths:
+        paths.append(path)

@@ -1,0 +1,68 @@
+"""What a sync did, or would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from recollect.vault.files import Problem
+
+# In the order people want to know, with the words for it.
+SAID = {
+    "retained": "retained",
+    "updated": "memories updated",
+    "withdrawn": "memories withdrawn",
+    "forgotten": "memories forgotten",
+    "reinstated": "memories reinstated",
+    "written": "notes written",
+    "edited": "notes edited",
+    "renamed": "notes renamed",
+    "set_aside": "notes set aside",
+    "conflicts": "conflicts",
+}
+
+
+def _paths() -> list[str]:
+    return []
+
+
+@dataclass
+class Report:
+    """Paths by what happened to them; `conflicts` names the notes that hold the other side."""
+
+    notes: int = 0
+    retained: list[str] = field(default_factory=_paths)
+    updated: list[str] = field(default_factory=_paths)
+    withdrawn: list[str] = field(default_factory=_paths)
+    forgotten: list[str] = field(default_factory=_paths)
+    reinstated: list[str] = field(default_factory=_paths)
+    written: list[str] = field(default_factory=_paths)
+    edited: list[str] = field(default_factory=_paths)
+    renamed: list[str] = field(default_factory=_paths)
+    set_aside: list[str] = field(default_factory=_paths)
+    conflicts: list[str] = field(default_factory=_paths)
+    open_conflicts: list[str] = field(default_factory=_paths)
+    problems: list[Problem] = field(default_factory=list[Problem])
+    linked: int = 0  # notes whose links were handed to the bank
+    dry_run: bool = False
+    seconds: float = 0.0
+
+    @property
+    def changed(self) -> bool:
+        return any(getattr(self, name) for name in SAID)
+
+    def add(self, later: Report) -> None:
+        """What a further pass did, on top."""
+        for name in SAID:
+            held: list[str] = getattr(self, name)
+            held.extend(p for p in getattr(later, name) if p not in held)
+        self.notes, self.open_conflicts = later.notes, later.open_conflicts
+        self.linked += later.linked
+        known = set(self.problems)
+        self.problems.extend(p for p in later.problems if p not in known)
+
+    def as_dict(self) -> dict[str, Any]:
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        out["problems"] = [p.as_dict() for p in self.problems]
+        out["seconds"] = round(self.seconds, 3)
+        return out

@@ -1,0 +1,263 @@
+"""A folder of Markdown and a bank, kept in step.
+
+    report = sync(memory, "work", Path("notes"))
+
+A pass looks at both sides, decides note by note and carries it out; passes are run until one
+finds nothing to do. What was decided can be looked at first with `dry_run`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recollect.errors import InvalidInput
+from recollect.memory import Recollect
+from recollect.vault import bank as banks
+from recollect.vault.apply import Applying
+from recollect.vault.bank import Unit
+from recollect.vault.decide import Do, Step, decide
+from recollect.vault.links import Names, changed_links, groups
+from recollect.vault.look import Looking, Sides
+from recollect.vault.report import Report
+from recollect.vault.state import State, alone, load, save, state_path
+
+Progress = Callable[[int, int], None]
+PASSES = 4
+LINKED = 500  # notes whose links are handed over in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    dry_run: bool = False
+    one_way: bool = False  # from the folder to the bank only
+    forget: bool = False  # a deleted note's memory is forgotten rather than withdrawn
+    force: bool = False  # even when most notes, or most memories, are suddenly gone
+    new_in: str = "memories"  # the folder in the vault for new notes
+
+
+def sync(
+    memory: Recollect,
+    bank: str,
+    folder: str | Path,
+    options: Options | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Report:
+    options = options or Options()
+    root = _root(folder)
+    began = time.monotonic()
+    if bank not in {b.id for b in memory.banks()}:
+        if options.dry_run:
+            return _dry_without_bank(memory, root, options)
+        memory.create_bank(bank)
+    if options.dry_run:
+        report = _Pass(memory, bank, root, options).run(None)
+    else:
+        with alone(root):
+            report = _passes(memory, bank, root, options, progress)
+    report.dry_run, report.seconds = options.dry_run, time.monotonic() - began
+    return report
+
+
+def _root(folder: str | Path) -> Path:
+    root = Path(folder).expanduser()
+    if not root.is_dir():
+        raise InvalidInput(f"there is no folder {root}", hint="make it first, or check the path")
+    return root
+
+
+def _dry_without_bank(memory: Recollect, root: Path, options: Options) -> Report:
+    """Everything would be new."""
+    sides = Looking(memory, "", root, State()).look(bank_changed=False, no_bank=True)
+    report = Report(notes=len(sides.scan.files), dry_run=True)
+    report.problems = sides.problems
+    report.retained = [p.path for p in sides.pairs if p.path is not None]
+    return report
+
+
+def _passes(
+    memory: Recollect, bank: str, root: Path, options: Options, progress: Progress | None
+) -> Report:
+    report = Report()
+    for _ in range(PASSES):
+        found = _Pass(memory, bank, root, options).run(progress)
+        report.add(found)
+        if not found.changed:
+            break
+    return report
+
+
+class _Pass:
+    def __init__(self, memory: Recollect, bank: str, root: Path, options: Options) -> None:
+        self._memory = memory
+        self._bank = bank
+        self._root = root
+        self._options = options
+        self._report = Report()
+        held = memory.bank(bank)
+        self._path = state_path(root, held)
+        self._state = load(self._path)
+        self._changed = held.updated_at.isoformat()
+
+    def run(self, progress: Progress | None) -> Report:
+        state, report = self._state, self._report
+        looking = Looking(self._memory, self._bank, self._root, state)
+        sides = looking.look(bank_changed=state.seen != self._changed)
+        report.notes = len(sides.scan.files) - len(sides.conflicts)
+        report.problems += sides.problems
+        report.open_conflicts = sides.conflicts
+        steps = self._decided(sides)
+        if self._options.dry_run:
+            self._foretell(steps)
+            return report
+        for left in sides.scan.leftovers:
+            (self._root / left).unlink(missing_ok=True)
+        self._carry_out(steps, sides, progress)
+        self._refresh(sides)
+        if sides.listed and not report.changed:
+            state.seen = self._changed
+        self._link()
+        save(self._path, state)
+        return report
+
+    def _decided(self, sides: Sides) -> list[Step]:
+        names = Names(self._state.entries)
+        steps: list[Step] = []
+        for pair in sides.pairs:
+            if pair.file is not None and "retired" in pair.file.fields:
+                said = str(pair.file.fields["retired"])
+                pair.file.fields["retired"] = names.id(said) or said
+            step = decide(pair, one_way=self._options.one_way)
+            if step is not None:
+                steps.append(step)
+        self._not_everything(steps)
+        return steps
+
+    def _not_everything(self, steps: list[Step]) -> None:
+        """A folder that is not mounted, or a store put back from a backup, looks like everybody
+        deleting everything."""
+        known = len(self._state.entries)
+        for do, what in ((Do.WITHDRAW, "notes"), (Do.SET_ASIDE, "memories")):
+            count = sum(step.do is do for step in steps)
+            if count > max(10, known / 2) and not self._options.force:
+                raise InvalidInput(
+                    f"{count} of {known} {what} are gone since the last sync",
+                    hint="if that is meant, say --force; otherwise look at the folder and --db",
+                )
+
+    # --- carrying out ------------------------------------------------------------------------
+
+    def _carry_out(self, steps: list[Step], sides: Sides, progress: Progress | None) -> None:
+        by: dict[Do, list[Step]] = {do: [s for s in steps if s.do is do] for do in Do}
+        names = Names(self._state.entries)
+        applying = Applying(
+            self._memory, self._bank, self._root, self._state, self._report, names.id
+        )
+        done = applying.guard
+        applying.retain(by[Do.RETAIN], progress)
+        fresh = self._units() if applying.retained else {}
+        for step in applying.retained:
+            applying.note_down(step, fresh.get(step.pair.id))
+        # Successors are known by name only now.
+        self._retire(applying, applying.retained)
+        merged = [s for s in by[Do.MERGE] if done(s, lambda s=s: self._merge(applying, s))]
+        kept = [s for s in by[Do.KEEP] if done(s, lambda s=s: applying.rename(s))]
+        for step in (*merged, *kept):
+            applying.note_down(step, self._unit(step))
+        self._retire(applying, [s for s in merged if "retired" in s.merge.to_bank])
+        if not self._options.one_way:
+            self._to_folder(applying, by, sides)
+        for step in by[Do.WITHDRAW]:
+            done(step, lambda s=step: applying.withdraw(s, forget=self._options.forget))
+        for step in by[Do.DROP]:
+            self._state.entries.pop(step.pair.was or "", None)
+
+    def _merge(self, applying: Applying, step: Step) -> None:
+        applying.keep_other_side(step)
+        applying.update(step)
+        applying.rename(step)
+        if step.merge.to_file and not self._options.one_way:
+            applying.edit(step)
+
+    def _retire(self, applying: Applying, steps: list[Step]) -> None:
+        for step in steps:
+            file, unit = step.pair.file, step.pair.unit
+            if file is None:
+                continue
+            new = unit is None and "retired" not in file.fields
+            if not new:
+                applying.guard(step, lambda s=step: applying.retire(s))
+                if step.form == "memory":
+                    applying.note_down(step, self._unit(step))
+
+    def _to_folder(self, applying: Applying, by: dict[Do, list[Step]], sides: Sides) -> None:
+        done = applying.guard
+        rewritten = [s for s in by[Do.REWRITE] if done(s, lambda s=s: applying.rewrite(s))]
+        reworded = [s for s in by[Do.REWORD] if done(s, lambda s=s: applying.reword(s))]
+        for step in (*rewritten, *reworded):
+            applying.note_down(step, step.pair.unit)
+        taken = {p.casefold() for p in (*sides.scan.files, *self._state.entries)}
+        for step in by[Do.WRITE]:
+            if done(step, lambda s=step: applying.write(s, taken, self._options.new_in)):
+                applying.note_down(step, step.pair.unit)
+        for step in by[Do.SET_ASIDE]:
+            done(step, lambda s=step: applying.set_aside(s))
+
+    def _units(self) -> dict[str, Unit]:
+        return banks.units(self._memory, self._bank, self._state.entries)
+
+    def _unit(self, step: Step) -> Unit | None:
+        """The memory as the bank holds it now."""
+        unit = step.pair.unit
+        if unit is None or unit.form == "document" or step.do is Do.KEEP:
+            return unit if unit is not None else Unit(step.pair.id, "memory", (self._one(step),))
+        return Unit(unit.id, "memory", (self._one(step),))
+
+    def _one(self, step: Step):
+        return self._memory.load(self._bank, step.pair.id)
+
+    def _refresh(self, sides: Sides) -> None:
+        """Files that were touched and say what they said: remember how they look now."""
+        for path, entry in sides.kept.items():
+            seen = sides.scan.files.get(path)
+            if seen is not None and seen.stamp != entry.stamp and path in self._state.entries:
+                held = self._state.entries[path]
+                self._state.entries[path] = replace(held, stamp=seen.stamp)
+
+    def _link(self) -> None:
+        links = changed_links(self._state)
+        for group in groups(links, LINKED):
+            self._memory.relate(self._bank, group)
+        self._report.linked = len(links)
+
+    # --- telling ahead -----------------------------------------------------------------------
+
+    def _foretell(self, steps: list[Step]) -> None:
+        report = self._report
+        for step in steps:
+            path, pair = step.path, step.pair
+            if step.do is Do.RETAIN:
+                (report.retained if pair.unit is None else report.updated).append(path)
+            elif step.do is Do.MERGE:
+                if step.merge.to_bank:
+                    report.updated.append(path)
+                if step.merge.to_file and not self._options.one_way:
+                    report.edited.append(path)
+            elif step.do is Do.WITHDRAW:
+                gone = report.forgotten if self._options.forget else report.withdrawn
+                gone.append(path)
+            elif self._options.one_way:
+                continue
+            elif step.do is Do.WRITE:
+                report.written.append(path or f"{self._options.new_in}/… ({pair.id})")
+            elif step.do is Do.SET_ASIDE:
+                report.set_aside.append(path)
+            elif step.do in (Do.REWRITE, Do.REWORD):
+                report.edited.append(path)
+            if step.conflict:
+                report.conflicts.append(path)
+            if pair.was is not None and pair.path not in (None, pair.was):
+                report.renamed.append(path)
