@@ -1,21 +1,60 @@
-"""The one wrapper that turns a stage into trace, event and timing.
+"""The one wrapper that turns a stage into trace, event, span and metric.
 
 Stages are plain functions; nothing in them knows that it is being watched. `Run.stage`
 calls one, times it (wall and the thread's own CPU), emits a start and a stop event and
-keeps the trace.
+keeps the trace. Whoever wants all of it, a server's metrics for one, adds a `Watch`.
+
+Where the application has set up the OpenTelemetry SDK, a run is a span by the GenAI memory
+conventions and each stage a span in it. Where it has not, that costs one look at a dict.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from recollect.types import Degradation, StageEvent, StageTrace
 
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from recollect.spans import Spans
+
 OnEvent = Callable[[StageEvent], None]
+
+
+class Watch(Protocol):
+    """Sees every run of this process. Called on the run's own threads: be quick."""
+
+    def stage(self, run: str, trace: StageTrace) -> None: ...
+    def ended(self, run: Run, error: BaseException | None) -> None: ...
+    def waited(self, what: str, seconds: float) -> None:
+        """For something shared: a connection of a pool."""
+        ...
+
+
+_watches: tuple[Watch, ...] = ()
+
+
+def watch(new: Watch) -> Callable[[], None]:
+    """Add one; gives what takes it away again."""
+    global _watches
+    _watches = (*_watches, new)
+
+    def unwatch() -> None:
+        global _watches
+        _watches = tuple(w for w in _watches if w is not new)
+
+    return unwatch
+
+
+def waited(what: str, seconds: float) -> None:
+    for each in _watches:
+        each.waited(what, seconds)
 
 
 class Span:
@@ -31,9 +70,17 @@ class Span:
 
 
 class Run:
-    """One retain or recall: its clock, its stages, what it had to do without."""
+    """One retain or recall: its clock, its stages, what it had to do without. Used as a context
+    manager it also tells when it has ended, and how."""
 
-    def __init__(self, on_event: OnEvent | None = None, *, cpu: bool = False) -> None:
+    def __init__(
+        self,
+        on_event: OnEvent | None = None,
+        *,
+        name: str = "recall",
+        bank: str | None = None,
+        cpu: bool = False,
+    ) -> None:
         # A thread's CPU clock is a system call, up to 60 µs on some machines: only when asked.
         self._cpu: Callable[[], float] = time.thread_time if cpu else float
         self._began = time.perf_counter()
@@ -41,6 +88,31 @@ class Run:
         self._lock = threading.Lock()
         self._stages: list[StageTrace] = []
         self._degraded: list[Degradation] = []
+        self._spans: Spans | None = None
+        self.name = name
+        self.bank = bank
+        self.detail: dict[str, Any] = {}  # what came of it: results, cached …
+
+    def __enter__(self) -> Self:
+        if "opentelemetry.sdk.trace" in sys.modules:
+            from recollect.spans import Spans
+
+            self._spans = Spans(self.name, self.bank)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for each in _watches:
+            each.ended(self, error)
+        if self._spans is not None:
+            self._spans.end(self.detail, self._degraded, error)
+
+    def note(self, **detail: Any) -> None:
+        self.detail.update(detail)
 
     def elapsed_ms(self) -> float:
         return (time.perf_counter() - self._began) * 1000
@@ -50,6 +122,7 @@ class Run:
         span = Span()
         start = self.elapsed_ms()
         cpu = self._cpu()
+        inner = None if self._spans is None else self._spans.begin(name)
         if self._on_event:
             self._on_event(StageEvent(name, "start", start))
         try:
@@ -66,6 +139,10 @@ class Run:
             )
             with self._lock:
                 self._stages.append(trace)
+            for each in _watches:
+                each.stage(self.name, trace)
+            if self._spans is not None:
+                self._spans.finish(inner, span.detail, sys.exc_info()[1])
             if self._on_event:
                 self._on_event(StageEvent(name, "stop", stop, stop - start, span.detail))
 

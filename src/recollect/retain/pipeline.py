@@ -52,27 +52,28 @@ def retain(
     progress: Progress | None = None,
     journal: Journal | None = None,
 ) -> RetainResult:
-    run = Run()
-    with run.stage("read"):
-        given = items(content, shared, now)
-    with run.stage("extract"):
-        found = list(sources(given, with_.extractor))
-    _check_names(with_.store, bank, found)
-    if with_.store.bank(bank) is None:
-        with_.store.create_bank(bank)
-    total = sum(len(s.facts) for s in found)
-    told = _Tally(len(given), None if journal is None else journal.note)
-    done = 0
-    # What an LLM reads out of a text differs from time to time: then only a whole is one part.
-    whole = journal is not None and with_.extractor is not None
-    for number, group in enumerate([found] if whole else _groups(found), 1):
-        if journal is None or number > journal.done:
-            part = None if journal is None else _Part(journal, number)
-            _retain_changed(with_, bank, group, now, run, told, part)
-        done += sum(len(s.facts) for s in group)
-        if progress:
-            progress(done, total)
-    return told.result(bank, run)
+    with Run(name="retain", bank=bank) as run:
+        with run.stage("read"):
+            given = items(content, shared, now)
+        with run.stage("extract"):
+            found = list(sources(given, with_.extractor))
+        _check_names(with_.store, bank, found)
+        if with_.store.bank(bank) is None:
+            with_.store.create_bank(bank)
+        told = _Tally(len(given), None if journal is None else journal.note)
+        total, done = sum(len(s.facts) for s in found), 0
+        # What an LLM reads out of a text differs from time to time: then only a whole is a part.
+        whole = journal is not None and with_.extractor is not None
+        for number, group in enumerate([found] if whole else _groups(found), 1):
+            if journal is None or number > journal.done:
+                part = None if journal is None else _Part(journal, number)
+                _retain_changed(with_, bank, group, now, run, told, part)
+            done += sum(len(s.facts) for s in group)
+            if progress:
+                progress(done, total)
+        result = told.result(bank, run)
+        run.note(memories=len(result.new) + len(result.known), new=len(result.new))
+        return result
 
 
 def _check_names(store: Store, bank: str, found: Sequence[Source]) -> None:
