@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -156,15 +159,36 @@ def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
         open_fake(tmp_path / "file" / "m.db")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(StoreReadOnly) as raised:
-            open_fake(tmp_path / "m.db")
-        assert raised.value.hint
-    finally:
-        tmp_path.chmod(0o700)
+def test_a_folder_that_cannot_be_written_is_named() -> None:
+    """In a process without root's rights, which reach everywhere."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        said = subprocess.run(
+            [sys.executable, "-c", _OPEN_AS_NOBODY, str(Path(folder) / "m.db")],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        Path(folder).chmod(0o755)
+    name, hint = said.splitlines()
+    assert name == "StoreReadOnly"
+    assert hint
+
+
+_OPEN_AS_NOBODY = """
+import os, sys
+from recollect.testing import open_fake
+open_fake(":memory:").close()  # everything is imported while it can be read
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    open_fake(sys.argv[1])
+except Exception as error:
+    print(type(error).__name__)
+    print(error.hint)
+"""
 
 
 def test_a_file_opened_without_the_right_to_write_is_named(

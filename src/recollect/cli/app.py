@@ -12,13 +12,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from recollect.cli.copy import copy
 from recollect.cli.correcting import invalidate, reinforce, review, supersede, update
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
 from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
 from recollect.cli.session import Config, Db, Json, Session, command
-from recollect.cli.when import when
 from recollect.cli.vault import vault_app
+from recollect.cli.when import when
 from recollect.cli.writing import forget, import_, reembed, retain
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -26,7 +27,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Recall": ("recall", "why", "load", "when"),
     "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
-    "Move": ("vault", "export", "import"),
+    "Move": ("vault", "export", "import", "copy"),
     "Serve agents": ("mcp",),
     "Check": ("doctor", "config", "eval", "demo"),
 }
@@ -89,10 +90,11 @@ for _function in (
 ):
     _add(_function)
 _add(import_, "import")
+_add(copy)
 _add(config)
+app.add_typer(vault_app, name="vault")
 app.add_typer(mcp_app, name="mcp")
 
-app.add_typer(vault_app, name="vault")
 
 def _add_checks() -> None:
     from recollect.cli.demo import demo

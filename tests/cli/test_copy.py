@@ -1,0 +1,68 @@
+"""recollect copy: banks from one store to another, checked at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect.storage.copy as copying
+
+
+def test_all_banks_are_copied_and_compared(run: Any, store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.db"
+    made = run("copy", store, target, "--json")
+    assert made.code == 0
+    (bank,) = made.json
+    assert (bank["name"], bank["same"], bank["there"]) == ("alice", True, False)
+    assert bank["source"]["memory"]["count"] == 6
+    recalls = [
+        run("--db", db, "recall", "alice", "Who is Alice's manager?", "--json").json["results"]
+        for db in (store, target)
+    ]
+    assert [(h["id"], h["score"]) for h in recalls[0]] == [
+        (h["id"], h["score"]) for h in recalls[1]
+    ]
+
+
+def test_counts_and_hashes_are_shown(run: Any, store: Path, tmp_path: Path) -> None:
+    made = run("copy", store, tmp_path / "target.db", "--bank", "alice", "--as", "alice-2")
+    assert made.code == 0
+    memories = next(line.split("\t") for line in made.out.splitlines() if "memory" in line)
+    assert memories[:4] == ["alice-2", "memory", "6", "6"]
+    assert len(memories[4]) == 32
+    assert memories[5] == "same"
+    assert "the same on both sides" in made.err
+
+
+def test_other_content_in_the_target_is_refused(run: Any, store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.db"
+    run("--db", target, "retain", "alice", "Alice paints.")
+    made = run("copy", store, target)
+    assert made.code == 2
+    assert "other content" in made.err
+    assert "hint:" in made.err
+
+
+def test_a_difference_ends_with_1(
+    run: Any, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = copying.batch_of
+    monkeypatch.setattr(copying, "batch_of", lambda p: real([r for r in p if r[0] != "entity"]))
+    made = run("copy", store, tmp_path / "target.db")
+    assert made.code == 1
+    assert "DIFFERS" in made.out
+
+
+def test_a_source_that_is_not_there_leaves_no_file(run: Any, tmp_path: Path) -> None:
+    made = run("copy", tmp_path / "nope.db", tmp_path / "target.db")
+    assert made.code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_bank_copies_nothing(run: Any, store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.db"
+    made = run("copy", store, target, "--bank", "alice", "--bank", "nope")
+    assert made.code == 2
+    assert run("--db", target, "banks", "--json").json == []
