@@ -9,11 +9,13 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
@@ -27,6 +29,8 @@ from recollect.types import (
     Chunk,
     Document,
     Entity,
+    EntityGraph,
+    EntityProfile,
     Evidence,
     Link,
     Memory,
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
+EVERYTHING = 1 << 40
 
 
 class Recollect:
@@ -241,6 +246,22 @@ class Recollect:
 
         relate(self._store, bank, links)
 
+    def restore(self, bank: str, memory_id: str) -> Memory:
+        """Take a withdrawal or a replacement back."""
+        from recollect.retain.edit import restore
+
+        self._checked(bank)
+        restore(self._store, self.embedder, self.settings, bank, memory_id, _now())
+        return self.load(bank, memory_id)
+
+    def clear(self, bank: str, *, type: str | None = None) -> int:
+        """Delete all memories of a bank, or all of one type; the bank stays. Gives how many."""
+        from recollect.recall.request import filter_types
+        from recollect.retain.edit import clear
+
+        types = filter_types(None if type is None else [type])
+        return clear(self._store, bank, next(iter(types)) if types else None)
+
     def forget(
         self, bank: str, memory_id: str | None = None, *, document_id: str | None = None
     ) -> int:
@@ -281,16 +302,20 @@ class Recollect:
             replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
         )
         key = (bank, view.seq, asked)
-        if not request.trace and request.deadline_ms is None:
-            held = self._cache.get(key)
+        with Run(on_event, name="recall", bank=bank, cpu=request.trace) as run:
+            held = None
+            if not request.trace and request.deadline_ms is None:
+                held = self._cache.get(key)
             if held is not None:
+                run.note(cached=True, results=len(held))
                 if on_event:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
-        result = recall(self._recalling, view, request, Run(on_event, cpu=request.trace))
-        if not result.degraded:
-            self._cache.put(key, result)
-        return result
+            result = recall(self._recalling, view, request, run)
+            run.note(cached=False, results=len(result))
+            if not result.degraded:
+                self._cache.put(key, result)
+            return result
 
     def recall_events(
         self, bank: str, query: str, **options: Any
@@ -323,7 +348,8 @@ class Recollect:
         request = self._request(query, options)
         self._checked(bank)
         view = self._store.view(bank)
-        return why(self._recalling, view, request, memory_id, Run())
+        with Run(name="why", bank=bank) as run:
+            return why(self._recalling, view, request, memory_id, run)
 
     def load(self, bank: str, memory_id: str) -> Memory:
         """One memory whole."""
@@ -373,8 +399,41 @@ class Recollect:
         if not self._store.delete_bank(bank):
             self.bank(bank)
 
-    def documents(self, bank: str, *, limit: int = 100, after: str | None = None) -> list[Document]:
-        return self._store.documents(bank, limit, after)
+    def documents(
+        self,
+        bank: str,
+        *,
+        limit: int = 100,
+        after: str | None = None,
+        offset: int = 0,
+        **where: Any,
+    ) -> list[Document]:
+        """By id; page on with after= the last id seen. Filters: contains, tags, tags_match,
+        tag_groups, time_field (created_at, updated_at) with since and until."""
+        from recollect.recall.browse import documents
+
+        if not where and not offset:
+            return self._store.documents(bank, limit, after)
+        found = (d for d in documents(self._store, bank, where) if after is None or d.id > after)
+        return list(islice(found, offset, offset + limit))
+
+    def count_documents(self, bank: str, **where: Any) -> int:
+        from recollect.recall.browse import documents
+
+        if not where:
+            return self.bank(bank).documents
+        return sum(1 for _ in documents(self._store, bank, where))
+
+    def update_document(self, bank: str, document_id: str, *, tags: Iterable[str]) -> Document:
+        """New tags for a document and all its memories."""
+        from recollect.retain.edit import retag
+
+        self.document(bank, document_id)
+        retag(self._store, bank, document_id, tags)
+        for memory in self.memories(bank, document_id=document_id, limit=EVERYTHING):
+            if memory.tags != tuple(tags):
+                self.update(bank, memory.id, tags=tags)
+        return self.document(bank, document_id)
 
     def document(self, bank: str, document_id: str) -> Document:
         """A document with its text."""
@@ -393,17 +452,64 @@ class Recollect:
         self,
         bank: str,
         *,
-        type: str | None = None,
-        state: str | None = None,
-        document_id: str | None = None,
         limit: int = 100,
         after: str | None = None,
+        offset: int = 0,
+        **where: Any,
     ) -> list[Memory]:
-        """Newest first; page on with after= the last id seen."""
-        given = {"type": type, "state": state, "document_id": document_id}
-        return self._store.memories(
-            bank, limit, after, {k: v for k, v in given.items() if v is not None}
-        )
+        """Newest first; page on with after= the last id seen. Filters: type, state, document_id,
+        contains, entity (an id), tags, tags_match, tag_groups, and time_field (created_at,
+        updated_at, mentioned_at, occurred_start, occurred_end), which also orders, with since
+        and until."""
+        from recollect.recall.browse import listing
+
+        wanted = listing(self._store, bank, where)
+        return self._store.memories(bank, wanted, limit, after, offset)
+
+    def count(self, bank: str, **where: Any) -> int:
+        """How many memories a listing with these filters has."""
+        from recollect.recall.browse import listing
+
+        return self._store.count(bank, listing(self._store, bank, where))
+
+    def tags(self, bank: str) -> Mapping[str, int]:
+        """Every tag and how many memories carry it, most used first."""
+        return self._store.tags(bank)
+
+    def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
+        return self._store.entities(bank, limit)
+
+    def entity_page(
+        self, bank: str, *, limit: int = 100, offset: int = 0, **where: Any
+    ) -> tuple[list[EntityProfile], int]:
+        """Entities with when they were seen, most mentioned first, and how many there are.
+        Filters: tags, tags_match, tag_groups."""
+        from recollect.recall.browse import profiles
+
+        return profiles(self._store, bank, where, limit, offset)
+
+    def entity(self, bank: str, entity: int, **where: Any) -> EntityProfile:
+        """One entity with what has been observed of it."""
+        from recollect.recall.browse import profile
+
+        found = profile(self._store, bank, entity, where)
+        if found is None:
+            raise NotFound(f"bank {bank!r} has no entity {entity}", hint="`entities` lists them")
+        return found
+
+    def entity_graph(
+        self, bank: str, *, limit: int = 1000, min_count: int = 1, **where: Any
+    ) -> EntityGraph:
+        """Who is named together with whom."""
+        from recollect.recall.browse import graph
+
+        return graph(self._store, bank, where, limit, min_count)
+
+    def linked(self, bank: str, memories: Sequence[Memory]) -> list[tuple[str, str, bool, float]]:
+        """Links among these memories: source, target, whether causal, weight."""
+        from recollect.recall.browse import linked
+
+        return linked(self._store.view(bank), memories)
 
     def due(
         self,
@@ -424,9 +530,6 @@ class Recollect:
                 raise InvalidInput(f"unknown state {name!r}", hint="use aging, stale or expired")
         wanted = {Freshness(name) for name in named}
         return due(self._store.view(bank), now or _now(), wanted, limit)
-
-    def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
-        return self._store.entities(bank, limit)
 
     def links(self, bank: str, memory_id: str) -> list[Link]:
         self.load(bank, memory_id)
@@ -465,6 +568,20 @@ class Recollect:
 
         return self.bank(import_bank(self._store, lines, bank, progress))
 
+    def copy(
+        self,
+        bank: str,
+        to: Recollect,
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+    ) -> Copied:
+        """The bank, exactly, in another store. Interrupted, it goes on where it stopped."""
+        from recollect.storage.copy import copy_bank
+
+        check_bank_name(name or bank)
+        return copy_bank(self._store, to._store, bank, name, progress)
+
 
 RECALL_OPTIONS = {
     "budget",
@@ -501,20 +618,6 @@ def check_bank_name(bank: str) -> None:
         raise InvalidInput(
             f"{bank!r} is no name for a bank", hint="use a text of 1 to 200 characters"
         )
-
-    def copy(
-        self,
-        bank: str,
-        to: Recollect,
-        *,
-        name: str | None = None,
-        progress: Progress | None = None,
-    ) -> Copied:
-        """The bank, exactly, in another store. Interrupted, it goes on where it stopped."""
-        from recollect.storage.copy import copy_bank
-
-        check_bank_name(name or bank)
-        return copy_bank(self._store, to._store, bank, name, progress)
 
 
 def _now() -> datetime:

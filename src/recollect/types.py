@@ -159,6 +159,34 @@ class EntityState:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityProfile:
+    """An entity, how often and when it was named, and what has been observed of it."""
+
+    entity: Entity
+    mentions: int
+    first_seen: datetime | None
+    last_seen: datetime | None
+    observations: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTie:
+    """Two entities (by id) that memories name together."""
+
+    a: int
+    b: int
+    together: int  # in how many memories
+    last_seen: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntityGraph:
+    entities: tuple[EntityProfile, ...]
+    ties: tuple[EntityTie, ...]  # strongest first
+    total: int  # entities there are, shown or not
+
+
+@dataclass(frozen=True, slots=True)
 class Bank:
     id: str
     created_at: datetime

@@ -23,6 +23,7 @@ _SWITCHES = (
     "prefer_observations",
     "trace",
 )
+TAG_OPTIONS = frozenset({"tags", "tags_match", "tag_groups"})
 When = str | date | datetime
 _END = datetime.max.replace(tzinfo=UTC)
 _LAST_DAY = _END.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -84,8 +85,8 @@ def recall_request(
     if moment is not None and is_day(as_of):
         moment += timedelta(days=1, microseconds=-1)  # as known at the end of that day
     allowed = Filter(
-        types=_types(types),
-        tags=_tag_filter(tags, tags_match, tag_groups),
+        types=filter_types(types),
+        tags=tag_filter(tags, tags_match, tag_groups),
         as_of=None if moment is None else to_micros(moment),
     )
     without = frozenset(cast("Iterable[str]", options.pop("without", ()) or ()))
@@ -184,7 +185,7 @@ def _list(name: str, value: Any) -> list[Any]:
     return list(cast("Iterable[Any]", value))
 
 
-def _types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
+def filter_types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
     if types is None:
         return None
     names = [types] if isinstance(types, str) else _list("types", types)
@@ -202,7 +203,7 @@ def _types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
 # --- tags ------------------------------------------------------------------------------------
 
 
-def _tag_filter(
+def tag_filter(
     tags: Sequence[str] | None, match: TagsMatch, groups: Sequence[TagGroup] | None
 ) -> TagExpression | None:
     _one_of("tags_match", match, get_args(TagsMatch))

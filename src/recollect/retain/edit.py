@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from recollect.config import Settings
@@ -14,9 +14,10 @@ from recollect.retain.items import Fact, items
 from recollect.retain.opinion import moved
 from recollect.retain.prepare import grounded
 from recollect.retain.revise import Correction, Versions, as_item, current_key
-from recollect.storage.base import Batch, Retire, Store, View, Writing
+from recollect.storage.base import Batch, Listing, NewDocument, Retire, Store, View, Writing
 from recollect.types import Evidence, Memory, MemoryType, State
 
+EVERYTHING = 1 << 40
 _EDITABLE = {
     "text", "context", "speaker", "title", "summary", "topic_path", "recall_when", "tags", "type",
     "occurred_start", "occurred_end", "entities", "metadata", "confidence", "valid_until",
@@ -44,9 +45,32 @@ def update(
     fact = items(_changed(old, changes), {}, now)[0].facts[0]
     _check(view, old, fact, changes)
     (ready,) = grounded([fact], view.resolver, settings.agent_names)
-    correction = Correction(memory_id, ready, changes, now)
+    _commit(store, embedder, settings, bank, Correction(memory_id, ready, changes, now))
+
+
+def restore(
+    store: Store,
+    embedder: Embedder,
+    settings: Settings,
+    bank: str,
+    memory_id: str,
+    now: datetime,
+) -> None:
+    """What was withdrawn or replaced counts again from now on; between then and now it did not."""
+    view = store.view(bank)
+    old = _loaded(view, memory_id)
+    if old.state is State.ACTIVE:
+        return
+    fact = items(as_item(old), {}, now)[0].facts[0]
+    (ready,) = grounded([fact], view.resolver, settings.agent_names)
+    _commit(store, embedder, settings, bank, Correction(memory_id, ready, {}, now, restored=True))
+
+
+def _commit(
+    store: Store, embedder: Embedder, settings: Settings, bank: str, correction: Correction
+) -> None:
     versions = Versions(embedder, settings.agent_names)
-    versions.foresee(view, correction)
+    versions.foresee(store.view(bank), correction)
     store.commit(bank, lambda w: versions.plan(w, correction))
 
 
@@ -125,18 +149,50 @@ def retire(
     )
 
 
+def retag(store: Store, bank: str, document_id: str, tags: Iterable[str]) -> None:
+    """New tags for the document itself; its memories are corrected one by one."""
+    (item,) = items({"text": document_id, "tags": list(tags)}, {}, datetime.now(UTC))
+
+    def plan(w: Writing) -> Batch:
+        held, given = store.document(bank, document_id), w.document_hash(document_id)
+        if held is None or given is None:
+            raise _unknown_document(bank, document_id)
+        new = NewDocument(
+            document_id, given, held.context, item.shared.tags, held.metadata, chunks=()
+        )
+        return Batch(documents=[new])
+
+    store.commit(bank, plan)
+
+
+def _unknown_document(bank: str, document_id: str) -> NotFound:
+    return NotFound(f"bank {bank!r} has no document {document_id!r}", hint="`documents` lists them")
+
+
 def forget(store: Store, bank: str, memory_id: str | None, document_id: str | None) -> int:
     before = _count(store, bank)
     if document_id is not None:
         if store.document(bank, document_id) is None:
-            raise NotFound(
-                f"bank {bank!r} has no document {document_id!r}", hint="`documents` lists them"
-            )
+            raise _unknown_document(bank, document_id)
         store.commit(bank, lambda _: Batch(drop_documents={document_id: frozenset()}))
     else:
         wanted = memory_id or ""
         _loaded(store.view(bank), wanted)
         store.commit(bank, lambda w: Batch(drop_memories=[current_key(w, wanted)]))
+    return before - _count(store, bank)
+
+
+def clear(store: Store, bank: str, type: MemoryType | None) -> int:
+    """Delete all memories, or all of a type; without one, the documents go too."""
+    before = _count(store, bank)
+    documents = store.documents(bank, EVERYTHING, None) if type is None else []
+    loose = [m.id for m in store.memories(bank, Listing(type=type), EVERYTHING)]
+
+    def plan(w: Writing) -> Batch:
+        keys = [key for i in loose if (key := w.key_of(i)) is not None]
+        return Batch(drop_documents={d.id: frozenset[int]() for d in documents}, drop_memories=keys)
+
+    store.commit(bank, plan)
     return before - _count(store, bank)
 
 

@@ -50,6 +50,7 @@ class Correction:
     ready: Prepared  # the memory as it will be
     changes: Mapping[str, Any]
     now: datetime
+    restored: bool = False  # what was withdrawn or replaced counts again
 
     def applied(self, old: Memory) -> Memory:
         fact: Fact = self.ready.fact
@@ -63,6 +64,8 @@ class Correction:
             kept.setdefault("confidence", FIRST_CONFIDENCE)
         if names != {"last_reviewed_at"}:  # looked at is not changed
             kept["updated_at"] = self.now
+        if self.restored:
+            kept |= {"state": State.ACTIVE, "superseded_by": None}
         return replace(old, **kept, tokens=count_tokens(fact.text))
 
 
@@ -125,6 +128,7 @@ class Versions:
         memory = w.load([key])[key]
         columns = w.columns(np.array([key], np.int64))
         closed = int(columns.known_until[0])
+        reopened = correction.restored and memory.id == correction.memory_id
         ready = (
             correction.ready
             if memory.id == correction.memory_id
@@ -139,7 +143,7 @@ class Versions:
             ready.statement,
             ready.slot_hash,
             to_micros(correction.now),
-            None if closed == NO_TIME else closed,
+            None if closed == NO_TIME or reopened else closed,
             _source_keys(w, memory),
             int(columns.before[0]),
             replaces=key,

@@ -68,6 +68,25 @@ class Filter:
     as_of: int | None = None  # microseconds; the bank as it was known then
 
 
+TimeAxis = Literal["created_at", "updated_at", "mentioned_at", "occurred_start", "occurred_end"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which memories to list, whatever their state: newest first, or latest first on an axis of
+    time, and then only what has a time there, in [since, until)."""
+
+    type: MemoryType | None = None
+    state: State | None = None  # None = all but earlier wordings
+    document_id: str | None = None
+    contains: str | None = None  # in the text; capitals do not matter
+    tags: TagExpression | None = None
+    keys: frozenset[int] | None = None  # only these
+    axis: TimeAxis | None = None
+    since: int | None = None  # microseconds
+    until: int | None = None
+
+
 # --- answers of a view ---------------------------------------------------------------------
 
 
@@ -238,7 +257,9 @@ class NewMemory:
     known_from: int
     known_until: int | None = None
     sources: tuple[int, ...] = ()
-    before: int = 0  # key of the turn this one answers, in some wording; `View.standing` finds its own
+    before: int = (
+        0  # key of the turn this one answers, in some wording; `View.standing` finds its own
+    )
     # An earlier version: its evidence passes to this one; its links are copied, so that either
     # version has them when `as_of` shows it. With `vector` None the vectors and the semantic
     # links are its predecessor's, too; otherwise those belong to the new wording.
@@ -511,8 +532,10 @@ class Store(Protocol):
     def document(self, bank: str, document_id: str) -> Document | None: ...
     def document_chunks(self, bank: str, document_id: str) -> list[Chunk]: ...
     def memories(
-        self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]
+        self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
     ) -> list[Memory]: ...
+    def count(self, bank: str, where: Listing) -> int: ...
+    def tags(self, bank: str) -> Mapping[str, int]: ...  # of memories that can be recalled
     def entities(self, bank: str, limit: int) -> list[Entity]: ...
     def links(self, bank: str, memory_id: str) -> list[Link]: ...
     def revisions(self, bank: str, memory_id: str) -> list[Memory]: ...

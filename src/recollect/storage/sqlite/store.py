@@ -20,6 +20,7 @@ from recollect.storage.base import (
     BankStats,
     Batch,
     Dump,
+    Listing,
     ModelIdentity,
     Plan,
     StagedVector,
@@ -33,6 +34,7 @@ from recollect.storage.sqlite.entities import EntityCache, entity_from_row
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
 from recollect.storage.sqlite.keyring import SqliteKeyRing
+from recollect.storage.sqlite.listing import conditions, order
 from recollect.storage.sqlite.queue import SqliteQueue, drop_failed_payloads, take_step
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
 from recollect.storage.sqlite.reembed import stage, switch, unstaged
@@ -421,9 +423,9 @@ class SqliteStore:
         return [Chunk(*row) for row in rows]
 
     def memories(
-        self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]
+        self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
     ) -> list[Memory]:
-        """Newest first. `where` may name type, state, document_id; `after` is the last id seen."""
+        """`after` is the last id seen of a listing that is newest first."""
         number = self._number(bank)
         view = self._view(bank, self._connection())
         below = view.key_of(after) if after else None
@@ -432,16 +434,34 @@ class SqliteStore:
                 f"bank {bank!r} has no memory {after!r} to go on from",
                 hint="it was forgotten meanwhile; list from the beginning",
             )
-        clauses = [f"{column} = ?" for column in where]
-        if "state" not in where:
-            clauses.append("state <> 'revised'")
         upper = (number + 1) << KEY_BITS if below is None else number << KEY_BITS | below
+        clauses, arguments = conditions(where)
         rows = self._execute(
-            f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {" AND ".join(clauses)}
-            ORDER BY n DESC LIMIT ?""",
-            (number << KEY_BITS, upper, *where.values(), limit),
+            f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {clauses}
+            ORDER BY {order(where)} LIMIT ? OFFSET ?""",
+            (number << KEY_BITS, upper, *arguments, limit, skip),
         )
         return list(view.load([k for (k,) in rows]).values())
+
+    def count(self, bank: str, where: Listing) -> int:
+        number = self._number(bank)
+        clauses, arguments = conditions(where)
+        ((found,),) = self._execute(
+            f"SELECT count(*) FROM memories WHERE n >= ? AND n < ? AND {clauses}",
+            (number << KEY_BITS, (number + 1) << KEY_BITS, *arguments),
+        )
+        return found
+
+    def tags(self, bank: str) -> Mapping[str, int]:
+        number = self._number(bank)
+        return dict(
+            self._execute(
+                """SELECT t.value, count(*) FROM memories, json_each(memories.extra, '$.tags') t
+                WHERE n >= ? AND n < ? AND state IN ('active', 'superseded') GROUP BY 1
+                ORDER BY 2 DESC, 1""",
+                (number << KEY_BITS, (number + 1) << KEY_BITS),
+            )
+        )
 
     def revisions(self, bank: str, memory_id: str) -> list[Memory]:
         rows = self._execute(

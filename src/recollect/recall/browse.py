@@ -1,0 +1,267 @@
+"""Looking around in a bank: which memories and documents, which entities, and who is named
+together with whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import Any, get_args
+
+import numpy as np
+
+from recollect.errors import InvalidInput
+from recollect.language.dates import from_micros, parse_when, to_micros
+from recollect.recall.request import TAG_OPTIONS, filter_types, tag_filter
+from recollect.storage.base import (
+    NO_TIME,
+    Filter,
+    Keys,
+    Listing,
+    Store,
+    TagExpression,
+    TagLeaf,
+    TimeAxis,
+    View,
+)
+from recollect.types import (
+    Document,
+    Entity,
+    EntityGraph,
+    EntityProfile,
+    EntityTie,
+    Memory,
+    MemoryType,
+    State,
+)
+
+EVERYTHING = 1 << 40
+OBSERVED = 20  # observations shown of an entity
+_SLAB = 500
+_MEMORY_FILTERS = {"type", "state", "document_id", "contains", "entity"}
+_TIME = {"time_field", "since", "until"}
+
+
+# --- memories --------------------------------------------------------------------------------
+
+
+def listing(store: Store, bank: str, where: Mapping[str, Any]) -> Listing:
+    """From the filters people pass to what a store reads."""
+    given = _given(where, _MEMORY_FILTERS | TAG_OPTIONS | _TIME)
+    axis, since, until = _span(given, get_args(TimeAxis))
+    types = filter_types(given.get("type"))
+    return Listing(
+        type=next(iter(types)) if types else None,
+        state=_state(given.get("state")),
+        document_id=given.get("document_id"),
+        contains=given.get("contains"),
+        tags=_tag_filter(given),
+        keys=_naming(store, bank, given.get("entity")),
+        axis=axis,
+        since=since,
+        until=until,
+    )
+
+
+def _naming(store: Store, bank: str, entity: int | None) -> frozenset[int] | None:
+    if entity is None:
+        return None
+    ((keys, _),) = store.view(bank).naming([entity], Filter(), EVERYTHING)
+    return frozenset(keys.tolist())
+
+
+def _state(given: str | None) -> State | None:
+    if given is None:
+        return None
+    try:
+        return State(given)
+    except ValueError as error:
+        raise InvalidInput(f"unknown state {given!r}", hint="one of " + ", ".join(State)) from error
+
+
+def _given(where: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+    for name in where:
+        if name not in known:
+            raise InvalidInput(
+                f"there is no filter {name!r}", hint="filters: " + ", ".join(sorted(known))
+            )
+    return {k: v for k, v in where.items() if v is not None}
+
+
+def _tag_filter(given: Mapping[str, Any]) -> TagExpression | None:
+    return tag_filter(given.get("tags"), given.get("tags_match", "any"), given.get("tag_groups"))
+
+
+def _span(given: Mapping[str, Any], axes: Sequence[str]) -> tuple[Any, int | None, int | None]:
+    axis = given.get("time_field")
+    if axis is None and ("since" in given or "until" in given):
+        raise InvalidInput(
+            "since and until need to know which time is meant",
+            hint="name it with time_field: " + ", ".join(axes),
+        )
+    if axis is not None and axis not in axes:
+        raise InvalidInput(f"time_field is {axis!r}", hint="one of " + ", ".join(axes))
+    ends = (parse_when(given.get(name), name) for name in ("since", "until"))
+    since, until = (None if end is None else to_micros(end) for end in ends)
+    return axis, since, until
+
+
+# --- documents -------------------------------------------------------------------------------
+
+
+def documents(store: Store, bank: str, where: Mapping[str, Any]) -> Iterator[Document]:
+    """Those that match, by id. A store knows documents only one after the other: there are few
+    of them beside their memories."""
+    given = _given(where, {"contains", *TAG_OPTIONS, *_TIME})
+    axis, since, until = _span(given, ("created_at", "updated_at"))
+    tags = _tag_filter(given)
+    wanted = str(given.get("contains", "")).casefold()
+    for document in _all_documents(store, bank):
+        at = None if axis is None else to_micros(getattr(document, axis))
+        if at is not None and not (since or at) <= at < (at + 1 if until is None else until):
+            continue
+        if tags is not None and not _tagged(frozenset(document.tags), tags):
+            continue
+        if wanted and not _says(store, document, wanted):
+            continue
+        yield document
+
+
+def _all_documents(store: Store, bank: str) -> Iterator[Document]:
+    after: str | None = None
+    while slab := store.documents(bank, _SLAB, after):
+        yield from slab
+        after = slab[-1].id
+
+
+def _says(store: Store, document: Document, wanted: str) -> bool:
+    chunks = store.document_chunks(document.bank, document.id)
+    return wanted in document.id.casefold() or any(wanted in c.text.casefold() for c in chunks)
+
+
+def _tagged(tags: frozenset[str], wanted: TagExpression) -> bool:
+    if not isinstance(wanted, TagLeaf):
+        parts = [_tagged(tags, part) for part in wanted.parts]
+        if wanted.operator == "not":
+            return not parts[0]
+        return all(parts) if wanted.operator == "and" else any(parts)
+    asked = frozenset(wanted.tags)
+    if wanted.match == "exact":
+        return tags == asked
+    hit = bool(tags & asked) if wanted.match.startswith("any") else asked <= tags
+    return hit or (not tags and not wanted.match.endswith("_strict"))
+
+
+# --- entities --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Entities with the memories that name them, as far as the filter lets them be seen."""
+
+    view: View
+    entities: Sequence[Entity]
+    keys: Sequence[Keys]
+
+
+def _named(store: Store, bank: str, where: Mapping[str, Any]) -> _Named:
+    """Most mentioned first; under a filter, those that somebody it lets through names."""
+    tags = _tag_filter(_given(where, TAG_OPTIONS))
+    view, every = store.view(bank), store.entities(bank, EVERYTHING)
+    found = view.naming([e.id for e in every], Filter(tags=tags), EVERYTHING)
+    kept = [
+        (entity, keys)
+        for entity, (keys, _) in zip(every, found, strict=True)
+        if len(keys) or tags is None
+    ]
+    return _Named(view, [e for e, _ in kept], [k for _, k in kept])
+
+
+def profiles(
+    store: Store, bank: str, where: Mapping[str, Any], limit: int, skip: int
+) -> tuple[list[EntityProfile], int]:
+    """A page of entities, and how many there are."""
+    named = _named(store, bank, where)
+    page = list(zip(named.entities, named.keys, strict=True))[skip : skip + limit]
+    return [_profile(named.view, e, k, bool(where)) for e, k in page], len(named.entities)
+
+
+def profile(store: Store, bank: str, entity: int, where: Mapping[str, Any]) -> EntityProfile | None:
+    named = _named(store, bank, where)
+    for known, keys in zip(named.entities, named.keys, strict=True):
+        if known.id == entity:
+            return _profile(named.view, known, keys, bool(where), OBSERVED)
+    return None
+
+
+def _profile(
+    view: View, entity: Entity, keys: Keys, filtered: bool, observed: int = 0
+) -> EntityProfile:
+    columns = view.columns(keys)
+    times = columns.happened_from[columns.happened_from != NO_TIME]
+    kind = tuple(MemoryType).index(MemoryType.OBSERVATION)
+    about = keys[columns.type == kind][::-1][:observed]
+    return EntityProfile(
+        entity,
+        len(keys) if filtered else entity.mentions,
+        _when(times.min()) if len(times) else None,
+        _when(times.max()) if len(times) else None,
+        tuple(view.load(about.tolist()).values()),
+    )
+
+
+def _when(micros: Any) -> datetime:
+    return from_micros(int(micros))
+
+
+def graph(store: Store, bank: str, where: Mapping[str, Any], limit: int, least: int) -> EntityGraph:
+    """Who is named together with whom: the most mentioned entities and their ties."""
+    named = _named(store, bank, where)
+    chosen = [
+        (e, k) for e, k in zip(named.entities, named.keys, strict=True) if len(k) >= max(least, 1)
+    ]
+    shown = {e.id for e, _ in chosen[:limit]}
+    keys = (
+        np.unique(np.concatenate([k for _, k in chosen[:limit]]))
+        if shown
+        else np.empty(0, np.int64)
+    )
+    ties: Counter[tuple[int, int]] = Counter()
+    last: dict[tuple[int, int], int] = {}
+    happened = named.view.columns(keys).happened_from.tolist()
+    for ids, at in zip(named.view.entities_of(keys), happened, strict=True):
+        for pair in combinations(sorted({i for i in ids if i in shown}), 2):
+            ties[pair] += 1
+            last[pair] = max(at, last.get(pair, NO_TIME))
+    return EntityGraph(
+        tuple(_profile(named.view, e, k, bool(where)) for e, k in chosen[:limit]),
+        tuple(
+            EntityTie(a, b, count, None if last[a, b] == NO_TIME else _when(last[a, b]))
+            for (a, b), count in sorted(ties.items(), key=lambda t: (-t[1], t[0]))
+        ),
+        len(chosen),
+    )
+
+
+# --- memories as a graph ---------------------------------------------------------------------
+
+
+def linked(view: View, memories: Sequence[Memory]) -> list[tuple[str, str, bool, float]]:
+    """Links among these memories: source, target, whether causal, weight."""
+    keys = {key: m.id for m in memories if (key := view.key_of(m.id)) is not None}
+    edges = view.edges(np.array(list(keys), np.int64), Filter(), len(keys))
+    out = {
+        (min(s, t), max(s, t), bool(c)): float(w)
+        for s, t, c, w in zip(
+            edges.source.tolist(),
+            edges.target.tolist(),
+            edges.causal.tolist(),
+            edges.weight.tolist(),
+            strict=True,
+        )
+        if t in keys
+    }
+    return [(keys[s], keys[t], c, w) for (s, t, c), w in out.items()]
