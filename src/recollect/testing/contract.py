@@ -11,12 +11,13 @@ reference that holds the memories in a list and goes through all of them.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from recollect.errors import NotFound
+from recollect.errors import Conflict, NotFound
 from recollect.language.terms import query_terms, term_hash
 from recollect.storage.base import (
     Batch,
@@ -31,6 +32,7 @@ from recollect.storage.base import (
     TagNode,
     Writing,
 )
+from recollect.storage.copy import copy_bank
 from recollect.testing.reference import BANK, DIMENSIONS, Reference, made_up
 from recollect.testing.service import ServiceContract
 from recollect.types import Entity, LinkKind, MemoryType, State
@@ -361,6 +363,48 @@ class StoreContract(ServiceContract):
         assert newest is not None
         assert newest.id == "turn"
 
+    # --- arriving ----------------------------------------------------------------------------
+
+    def test_a_bank_in_the_making_is_seen_by_nobody(self) -> None:
+        self.store.begin("new", {"a": 1}, self.model(), "half")
+        assert self.store.arriving("new") == "half"
+        assert self.store.bank("new") is None
+        assert [b.id for b in self.store.banks()] == [BANK]
+        for call in (self.store.view, self.store.stats, self.store.model_of):
+            refused(NotFound, lambda call=call: call("new"))
+        refused(Conflict, lambda: self.store.create_bank("new"))
+        refused(Conflict, lambda: self.store.begin("new", {}, self.model(), "again"))
+        refused(Conflict, lambda: self.store.begin(BANK, {}, self.model(), "over it"))
+        assert self.store.delete_bank("new")
+        assert self.store.arriving("new") is None
+
+    def test_only_who_knows_how_far_it_has_come_may_go_on(self) -> None:
+        memory = made_up(1).memories[0]
+        self.store.begin("new", {}, self.model(), "one")
+        self.store.bring("new", Batch(memories=[memory]), "one", "two")
+        refused(Conflict, lambda: self.store.bring("new", Batch(), "one", None))
+        assert self.store.arriving("new") == "two"
+        self.store.bring("new", Batch(), "two", None)
+        assert self.store.arriving("new") is None
+        assert self.store.view("new").key_of(memory.memory.id) == memory.key
+        refused(Conflict, lambda: self.store.bring("new", Batch(), "two", None))
+
+    def test_a_bank_brought_in_is_the_bank_that_was_read(self) -> None:
+        reference = self.filled()
+        key = reference.memories[0].key
+        said = NewEvidence(key, 20_000 * 86_400_000_000, None, None, "once more")
+        self.store.commit(BANK, lambda _: Batch(evidence=[said]))
+        copied = copy_bank(self.store, self.store, BANK, "copy")
+        assert copied.same
+        assert copied.source["memory"].count == len(reference.memories)
+        for query in reference.queries():
+            one, two = (
+                self.store.view(bank).semantic(query, Filter(), EVERYTHING, -1.0)
+                for bank in (BANK, "copy")
+            )
+            assert one.keys.tolist() == two.keys.tolist()
+            assert one.scores.tolist() == two.scores.tolist()
+
     def test_banks_know_nothing_of_each_other(self) -> None:
         reference = self.filled()
         self.store.create_bank("other")
@@ -376,11 +420,15 @@ class StoreContract(ServiceContract):
         assert self.store.bank("nope") is None
         assert not self.store.delete_bank("nope")
         for call in (self.store.view, self.store.stats, self.store.dump, self.store.model_of):
-            try:
-                call("nope")
-            except NotFound:
-                continue
-            raise AssertionError(f"{call} found a bank that is not there")
+            refused(NotFound, lambda call=call: call("nope"))
+
+
+def refused(error: type[Exception], call: Callable[[], object]) -> None:
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError(f"that should have been refused with {error.__name__}")
 
 
 def same_ranking(found: Found, expected: list[tuple[int, float]]) -> None:
