@@ -1,0 +1,1 @@
+"""recollect as a service: HTTP over one store. Needs the `server` extra."""

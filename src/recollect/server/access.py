@@ -1,0 +1,32 @@
+"""Who may do what: every route says which scope it needs, and asks here, once."""
+
+from __future__ import annotations
+
+from fastapi import Depends, Request
+
+from recollect.server.keys import Caller
+from recollect.server.schemas import BankId
+from recollect.server.serving import serving
+from recollect.types import Scope
+
+
+def authorize(request: Request, bank: str | None, scope: Scope) -> Caller:
+    """Who asks; an error of the library's tree when that is nobody who may."""
+    given = request.headers.get("authorization")
+    caller = request.state.caller = serving(request).gate.admit(given, bank, scope)
+    return caller
+
+
+async def _read(request: Request, bank_id: BankId) -> None:
+    authorize(request, bank_id, Scope.READ)
+
+
+async def _write(request: Request, bank_id: BankId) -> None:
+    authorize(request, bank_id, Scope.WRITE)
+
+
+async def _admin(request: Request, bank_id: BankId) -> None:
+    authorize(request, bank_id, Scope.ADMIN)
+
+
+reading, writing, administering = Depends(_read), Depends(_write), Depends(_admin)

@@ -1,0 +1,56 @@
+"""From the contract's recall request to the library's options."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from recollect.language.dates import is_day, parse_when
+from recollect.server.schemas import RecallBody, SourceFactOptions, TemporalWindow
+
+_SAME = (
+    "types", "budget", "max_tokens", "trace", "query_timestamp", "tags", "tags_match",
+    "tag_groups", "min_score", "verbosity", "as_of", "deadline_ms", "expand_hops",
+)  # fmt: skip
+
+
+def options(body: RecallBody) -> dict[str, Any]:
+    """What the caller said, in the library's words; what is None is left to its defaults."""
+    out: dict[str, Any] = {
+        name: value for name in _SAME if (value := getattr(body, name)) is not None
+    }
+    if body.types == []:  # the contract's "all of them"
+        del out["types"]
+    if body.prefer_observations:
+        out["prefer_observations"] = True
+    if body.min_scores is not None:
+        out["min_scores"] = body.min_scores.model_dump(exclude_none=True)
+    if body.temporal_window is not None:
+        out["temporal_window"] = _window(body.temporal_window)
+    include = body.include
+    if include.entities is not None and include.entities.max_tokens:
+        out |= {"include_entities": True, "max_entity_tokens": include.entities.max_tokens}
+    if include.chunks is not None:
+        out |= {"include_chunks": True, "max_chunk_tokens": include.chunks.max_tokens}
+    if include.source_facts is not None:
+        out |= {"include_source_facts": True, **_source_facts(include.source_facts)}
+    return out
+
+
+def _source_facts(given: SourceFactOptions) -> dict[str, int | None]:
+    whole, each = given.max_tokens, given.max_tokens_per_observation
+    return {
+        "max_source_fact_tokens": None if whole < 0 else whole,
+        "max_tokens_per_observation": None if each < 0 else each,
+    }
+
+
+def _window(given: TemporalWindow) -> tuple[Any, Any]:
+    """The contract's window includes its end; ours is half-open, but for a whole day."""
+    end = None if is_day(given.end) else parse_when(given.end, "temporal_window end")
+    if end is None:
+        return given.start, given.end
+    try:
+        return given.start, end + timedelta(microseconds=1)
+    except OverflowError:  # the last moment there is
+        return given.start, end

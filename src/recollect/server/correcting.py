@@ -1,0 +1,68 @@
+"""From the contract's correction of a memory to the library's verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import InvalidInput
+from recollect.server.schemas import MemoryBody
+
+if TYPE_CHECKING:
+    from recollect.memory import Recollect
+    from recollect.types import Memory
+
+_TEXTS = ("context", "occurred_start", "occurred_end")
+
+
+def correct(memory: Recollect, bank: str, memory_id: str, body: MemoryBody) -> Memory:
+    changes = _changes(body)
+    asked = changes or body.state or body.evidence or body.reviewed
+    if not asked:
+        raise InvalidInput(
+            "there is nothing to change", hint="give text, state or another field to change"
+        )
+    found = memory.load(bank, memory_id)
+    if changes:
+        found = memory.update(bank, memory_id, **changes)
+    if body.evidence is not None:
+        found = memory.reinforce(bank, memory_id, body.evidence)
+    if body.reviewed:
+        found = memory.review(bank, memory_id)
+    return _moved(memory, bank, found, body)
+
+
+def _moved(memory: Recollect, bank: str, found: Memory, body: MemoryBody) -> Memory:
+    if body.state == "invalidated":
+        if body.reason:
+            said = {**found.metadata, "invalidation_reason": body.reason}
+            memory.update(bank, found.id, metadata=said)
+        return memory.invalidate(bank, found.id)
+    if body.state == "superseded":
+        if body.superseded_by is None:
+            raise InvalidInput("superseded by what?", hint="name the memory in superseded_by")
+        return memory.supersede(bank, found.id, body.superseded_by)
+    if body.state == "valid":
+        return memory.restore(bank, found.id)
+    return found
+
+
+def _changes(body: MemoryBody) -> dict[str, Any]:
+    if body.mentioned_at is not None:
+        raise InvalidInput(
+            "when a memory was told cannot be corrected",
+            hint="change occurred_start and occurred_end, or retain it anew with a timestamp",
+        )
+    out = dict(body.changes or {})
+    if body.text is not None:
+        out["text"] = body.text
+    for name in _TEXTS:
+        value = getattr(body, name)
+        if value is not None:
+            out[name] = value or None  # "" clears
+    if body.fact_type is not None:
+        out["type"] = body.fact_type
+    if body.entities is not None:
+        out["entities"] = body.entities
+    if body.reason is not None and body.state is None and not out:
+        raise InvalidInput("a reason for what?", hint="give it with a state or a change")
+    return out

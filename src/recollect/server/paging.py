@@ -1,0 +1,47 @@
+"""Pages: Hindsight's clients count an offset, ours follow a cursor.
+
+A cursor is opaque. It names where the page ended: the last id seen, where a listing is in an order
+that stays (so that nothing is shown twice or left out when something is added), else a number.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error
+from dataclasses import dataclass
+
+from recollect.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page begins."""
+
+    offset: int = 0
+    after: str | None = None
+
+
+def place(cursor: str | None, offset: int) -> Place:
+    if cursor is None:
+        return Place(offset=offset)
+    try:
+        kind, _, value = urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        if kind == "a" and value:
+            return Place(after=value)
+        if kind == "o":
+            return Place(offset=max(0, min(int(value), 2**31)))
+    except (ValueError, Error):  # what decodes to nothing is refused below
+        pass
+    raise InvalidInput(
+        f"{cursor!r} is no cursor", hint="take next_cursor from the page before, as it is"
+    )
+
+
+def after(last: str) -> str:
+    return urlsafe_b64encode(f"a:{last}".encode()).decode()
+
+
+def numbered(start: Place, shown: int, total: int) -> str | None:
+    """The cursor of the next page of a listing that is counted."""
+    seen = start.offset + shown
+    return urlsafe_b64encode(f"o:{seen}".encode()).decode() if shown and seen < total else None

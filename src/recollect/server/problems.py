@@ -1,0 +1,162 @@
+"""Every answer that is not a success, as an RFC 9457 problem with a hint.
+
+What recollect raises becomes a problem here and nowhere else; no stack trace leaves the process.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, cast
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from recollect.errors import (
+    Conflict,
+    InvalidInput,
+    ModelError,
+    NotAllowed,
+    NotAuthenticated,
+    NotFound,
+    RecollectError,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    TooLarge,
+    TooManyRequests,
+)
+
+log = logging.getLogger("recollect.server")
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S = 1
+
+# The first class that fits decides.
+_STATUS: tuple[tuple[type[RecollectError], int], ...] = (
+    (TooLarge, 413),
+    (InvalidInput, 422),
+    (NotFound, 404),
+    (Conflict, 409),
+    (NotAuthenticated, 401),
+    (NotAllowed, 403),
+    (TooManyRequests, 429),
+    (StoreLocked, 503),
+    (StoreFull, 507),
+    (StoreReadOnly, 503),
+    (ModelError, 503),
+    (StoreError, 409),  # made by another model, or by a newer recollect
+)
+_HINTS = {
+    404: "see /openapi.json for the paths there are",
+    405: "see /openapi.json for the methods this path has",
+    413: "send less at a time",
+}
+
+
+class FieldProblem(BaseModel):
+    where: str = Field(description="Which part of the request, as a dotted path.")
+    message: str
+
+
+class Problem(BaseModel):
+    """RFC 9457, with a way out."""
+
+    type: str = Field(description="A URN that names the kind of problem.")
+    title: str
+    status: int
+    detail: str = Field(description="What happened.")
+    hint: str = Field(description="What to do about it.")
+    instance: str | None = Field(None, description="The path that was asked for.")
+    errors: list[FieldProblem] | None = Field(None, description="What is wrong, field by field.")
+
+
+def problem(
+    status: int,
+    detail: str,
+    hint: str,
+    *,
+    kind: str | None = None,
+    instance: str | None = None,
+    errors: Sequence[Mapping[str, str]] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    title = HTTPStatus(status).phrase
+    body: dict[str, Any] = {
+        "type": f"urn:recollect:problem:{kind or title.lower().replace(' ', '-')}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "hint": hint,
+        "instance": instance,
+    }
+    if errors:
+        body["errors"] = errors
+    return Response(orjson.dumps(body), status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+
+
+def add_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(RecollectError, _known)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def of_error(error: RecollectError, instance: str | None = None) -> Response:
+    """The problem that an error of the library is."""
+    status = next((s for kind, s in _STATUS if isinstance(error, kind)), 500)
+    headers: dict[str, str] = {}
+    if isinstance(error, TooManyRequests):
+        headers["Retry-After"] = str(math.ceil(error.retry_after or RETRY_AFTER_S))
+    elif status == 503:
+        headers["Retry-After"] = str(RETRY_AFTER_S)
+    elif status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    hint = error.hint or "see the server's log"
+    return problem(status, error.message, hint, instance=instance, headers=headers)
+
+
+async def _known(request: Request, error: Exception) -> Response:
+    return of_error(cast("RecollectError", error), request.url.path)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    found = [
+        {"where": ".".join(str(part) for part in e["loc"]), "message": str(e["msg"])}
+        for e in cast("RequestValidationError", error).errors()
+    ]
+    first = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return problem(
+        422,
+        f"{first['where']}: {first['message']}{more}",
+        "`errors` names every field to change; /openapi.json describes them",
+        instance=request.url.path,
+        errors=found,
+    )
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    """What Starlette itself raises: an unknown path or method, a body that is not JSON."""
+    raised = cast("HTTPException", error)
+    hint = _HINTS.get(raised.status_code, "see /openapi.json")
+    detail = str(raised.detail) or HTTPStatus(raised.status_code).phrase
+    return problem(
+        raised.status_code, detail, hint, instance=request.url.path, headers=raised.headers
+    )
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(
+        500,
+        "something in the server broke",
+        "the server's log has the details under this path and time",
+        instance=request.url.path,
+    )

@@ -1,0 +1,1 @@
+"""The paths, by what they are about."""

@@ -1,0 +1,192 @@
+"""Banks: made, listed, configured, counted, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+
+from recollect.server import render
+from recollect.server.access import administering, authorize, reading
+from recollect.server.answers import (
+    BankAnswer,
+    BankConfigAnswer,
+    BankList,
+    BankStatsAnswer,
+    Deleted,
+)
+from recollect.server.paging import numbered, place
+from recollect.server.respond import Json, answers
+from recollect.server.schemas import BankBody, BankId, ConfigBody, Cursor, Limit, Offset, Text
+from recollect.server.serving import Serving, serving
+from recollect.types import Bank, Scope
+
+router = APIRouter(prefix="/v1/default/banks", tags=["banks"])
+_NOT_SHOWN = {"origin", "db"}
+
+
+@router.get("", operation_id="list_banks", responses=answers(BankList))
+async def list_banks(
+    request: Request, q: Text = None, limit: Limit = 100, offset: Offset = 0, cursor: Cursor = None
+) -> Any:
+    """Those that the caller may see."""
+    caller = authorize(request, None, Scope.READ)
+    state, start = serving(request), place(cursor, offset)
+    wanted = (q or "").casefold()
+    found = [
+        bank
+        for bank in await state.read(state.memory.banks)
+        if (wanted in bank.id.casefold() or wanted in str(bank.config.get("name", "")).casefold())
+        and caller.sees(bank.id)
+    ]
+    page = found[start.offset : start.offset + limit]
+    return Json(
+        {
+            "banks": [render.bank_item(b) for b in page],
+            "total": len(found),
+            "limit": limit,
+            "offset": start.offset,
+            "next_cursor": numbered(start, len(page), len(found)),
+        }
+    )
+
+
+def _settings(body: BankBody) -> dict[str, Any]:
+    """What the request says, less what it leaves out."""
+    return body.model_dump(exclude_none=True)
+
+
+@router.put(
+    "/{bank_id}",
+    operation_id="create_or_update_bank",
+    responses=answers(BankAnswer),
+    dependencies=[administering],
+)
+async def create_or_update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
+    state = serving(request)
+    return Json(render.profile(await state.write(_put, state, bank_id, _settings(body))))
+
+
+def _put(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
+    made = state.memory.create_bank(bank_id, settings)
+    return made if made.config == settings else _merge(state, bank_id, settings)
+
+
+def _merge(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
+    held = state.memory.bank(bank_id)
+    wanted = {**held.config, **settings}
+    return held if wanted == held.config else state.memory.configure_bank(bank_id, wanted)
+
+
+@router.patch(
+    "/{bank_id}",
+    operation_id="update_bank",
+    responses=answers(BankAnswer),
+    dependencies=[administering],
+)
+async def update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
+    state = serving(request)
+    return Json(render.profile(await state.write(_merge, state, bank_id, _settings(body))))
+
+
+@router.get(
+    "/{bank_id}/profile",
+    operation_id="get_bank_profile",
+    responses=answers(BankAnswer),
+    dependencies=[reading],
+)
+async def get_bank_profile(request: Request, bank_id: BankId) -> Any:
+    state = serving(request)
+    return Json(render.profile(await state.read(state.memory.bank, bank_id)))
+
+
+@router.delete(
+    "/{bank_id}",
+    operation_id="delete_bank",
+    responses=answers(Deleted),
+    dependencies=[administering],
+)
+async def delete_bank(request: Request, bank_id: BankId) -> Any:
+    state = serving(request)
+
+    def work() -> int:
+        held = state.memory.bank(bank_id)
+        state.memory.delete_bank(bank_id)
+        return held.memories
+
+    count = await state.write(work)
+    return Json({"success": True, "message": f"{bank_id} is gone", "deleted_count": count})
+
+
+@router.get(
+    "/{bank_id}/stats",
+    operation_id="get_agent_stats",
+    responses=answers(BankStatsAnswer),
+    dependencies=[reading],
+)
+async def get_stats(
+    request: Request,
+    bank_id: BankId,
+    refresh: Annotated[bool, Query(description="Accepted; counts are always fresh.")] = False,
+) -> Any:
+    state = serving(request)
+
+    def work() -> dict[str, Any]:
+        bank, found = state.memory.bank(bank_id), state.memory.stats(bank_id)
+        return render.stats(bank, found, state.operation_counts(bank_id))
+
+    return Json(await state.read(work))
+
+
+# --- configuration ---------------------------------------------------------------------------
+
+
+def _config(state: Serving, bank: Bank) -> dict[str, Any]:
+    defaults = {k: v for k, v in asdict(state.memory.settings).items() if k not in _NOT_SHOWN}
+    return {
+        "bank_id": bank.id,
+        "config": {**defaults, **bank.config},
+        "overrides": bank.config,
+    }
+
+
+@router.get(
+    "/{bank_id}/config",
+    operation_id="get_bank_config",
+    responses=answers(BankConfigAnswer),
+    dependencies=[reading],
+)
+async def get_config(request: Request, bank_id: BankId) -> Any:
+    state = serving(request)
+    return Json(_config(state, await state.read(state.memory.bank, bank_id)))
+
+
+@router.patch(
+    "/{bank_id}/config",
+    operation_id="update_bank_config",
+    responses=answers(BankConfigAnswer),
+    dependencies=[administering],
+)
+async def update_config(request: Request, bank_id: BankId, body: ConfigBody) -> Any:
+    """null takes a setting back."""
+    state = serving(request)
+
+    def work() -> Bank:
+        held = state.memory.bank(bank_id)
+        wanted = {k: v for k, v in {**held.config, **body.updates}.items() if v is not None}
+        return state.memory.configure_bank(bank_id, wanted)
+
+    return Json(_config(state, await state.write(work)))
+
+
+@router.delete(
+    "/{bank_id}/config",
+    operation_id="reset_bank_config",
+    responses=answers(BankConfigAnswer),
+    dependencies=[administering],
+)
+async def reset_config(request: Request, bank_id: BankId) -> Any:
+    state = serving(request)
+    return Json(_config(state, await state.write(state.memory.configure_bank, bank_id, {})))

@@ -1,0 +1,239 @@
+"""Documents: what was given, and the chunks of text it was cut into."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.server import render
+from recollect.server.access import authorize, reading, writing
+from recollect.server.answers import (
+    ChunkAnswer,
+    ChunkList,
+    DocumentAnswer,
+    DocumentDeleted,
+    DocumentList,
+    Done,
+)
+from recollect.server.paging import after, numbered, place
+from recollect.server.respond import Json, answers
+from recollect.server.schemas import (
+    BankId,
+    ChunkId,
+    Cursor,
+    DocumentBody,
+    DocumentId,
+    Limit,
+    Match,
+    Offset,
+    Tags,
+    Text,
+)
+from recollect.server.serving import Serving, serving
+from recollect.types import Scope
+
+router = APIRouter(prefix="/v1/default", tags=["documents"])
+_IN_BANK = "/banks/{bank_id}/documents"
+Moment = Annotated[str | None, Query(description="ISO 8601.")]
+
+
+@router.get(
+    _IN_BANK,
+    operation_id="list_documents",
+    responses=answers(DocumentList),
+    dependencies=[reading],
+)
+async def list_documents(
+    request: Request,
+    bank_id: BankId,
+    q: Text = None,
+    tags: Tags = None,
+    tags_match: Match = "any_strict",
+    time_field: Annotated[
+        Literal["created_at", "updated_at"] | None, Query(description="What the dates bound.")
+    ] = None,
+    start_date: Moment = None,
+    end_date: Moment = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+    cursor: Cursor = None,
+) -> Any:
+    """By id."""
+    state = serving(request)
+    given = {
+        "contains": q,
+        "tags": tags,
+        "tags_match": tags_match if tags else None,
+        "time_field": time_field,
+        "since": start_date,
+        "until": end_date,
+    }
+    where = {name: value for name, value in given.items() if value is not None}
+    return Json(await state.read(_listed, state, bank_id, where, limit, cursor, offset))
+
+
+def _listed(
+    state: Serving,
+    bank: str,
+    where: dict[str, Any],
+    limit: int,
+    cursor: str | None,
+    offset: int,
+) -> dict[str, Any]:
+    start, memory = place(cursor, offset), state.memory
+    page = memory.documents(bank, limit=limit, after=start.after, offset=start.offset, **where)
+    return {
+        "items": [render.document_item(d) for d in page],
+        "total": memory.count_documents(bank, **where),
+        "limit": limit,
+        "offset": start.offset,
+        "total_is_estimate": False,
+        "next_cursor": after(page[-1].id) if len(page) == limit > 0 else None,
+    }
+
+
+@router.get(
+    _IN_BANK + "/{document_id}",
+    operation_id="get_document",
+    responses=answers(DocumentAnswer),
+    dependencies=[reading],
+)
+async def get_document(request: Request, bank_id: BankId, document_id: DocumentId) -> Any:
+    """A document with its text."""
+    state = serving(request)
+    return Json(await state.read(_document, state, bank_id, document_id))
+
+
+def _document(state: Serving, bank: str, document_id: str) -> dict[str, Any]:
+    found = state.memory.document(bank, document_id)
+    memories = state.memory.memories(bank, document_id=document_id, limit=found.memories)
+    return render.document(found, Counter(m.type.value for m in memories))
+
+
+@router.patch(
+    _IN_BANK + "/{document_id}",
+    operation_id="update_document",
+    responses=answers(Done),
+    dependencies=[writing],
+)
+async def update_document(
+    request: Request, bank_id: BankId, document_id: DocumentId, body: DocumentBody
+) -> Any:
+    """New tags, for the document and its memories."""
+    state = serving(request)
+    if body.tags is None and body.observation_scopes is None:
+        raise InvalidInput("there is nothing to change", hint="give tags")
+    if body.tags is None:
+        await state.read(state.memory.document, bank_id, document_id)
+    else:
+        tags = body.tags
+        await state.write(state.memory.update_document, bank_id, document_id, tags=tags)
+    return Json({"success": True})
+
+
+@router.delete(
+    _IN_BANK + "/{document_id}",
+    operation_id="delete_document",
+    responses=answers(DocumentDeleted),
+    dependencies=[writing],
+)
+async def delete_document(request: Request, bank_id: BankId, document_id: DocumentId) -> Any:
+    """With everything that came only from it."""
+    state = serving(request)
+    count = await state.write(state.memory.forget, bank_id, document_id=document_id)
+    return Json(
+        {
+            "success": True,
+            "message": f"{document_id} and {count} memories are gone",
+            "document_id": document_id,
+            "memory_units_deleted": count,
+        }
+    )
+
+
+# --- chunks ----------------------------------------------------------------------------------
+
+
+@router.get(
+    _IN_BANK + "/{document_id}/chunks",
+    operation_id="list_document_chunks",
+    responses=answers(ChunkList),
+    dependencies=[reading],
+)
+async def list_chunks(
+    request: Request,
+    bank_id: BankId,
+    document_id: DocumentId,
+    limit: Limit = 100,
+    offset: Offset = 0,
+    cursor: Cursor = None,
+) -> Any:
+    """In the order of the text."""
+    state = serving(request)
+
+    def work() -> dict[str, Any]:
+        start = place(cursor, offset)
+        document = state.memory.document(bank_id, document_id)
+        found = state.memory.chunks(bank_id, document_id)
+        page = found[start.offset : start.offset + limit]
+        return {
+            "items": [render.chunk(c, bank_id, document.created_at) for c in page],
+            "total": len(found),
+            "limit": limit,
+            "offset": start.offset,
+            "next_cursor": numbered(start, len(page), len(found)),
+        }
+
+    return Json(await state.read(work))
+
+
+@router.get(
+    "/banks/{bank_id}/chunks/{chunk_id}",
+    operation_id="get_bank_chunk",
+    responses=answers(ChunkAnswer),
+    dependencies=[reading],
+)
+async def get_bank_chunk(request: Request, bank_id: BankId, chunk_id: ChunkId) -> Any:
+    state = serving(request)
+    found = await state.read(_chunk, state, bank_id, chunk_id)
+    if found is None:
+        raise _no_chunk(chunk_id)
+    return Json(found)
+
+
+@router.get("/chunks/{chunk_id}", operation_id="get_chunk", responses=answers(ChunkAnswer, 409))
+async def get_chunk(request: Request, chunk_id: ChunkId) -> Any:
+    """The one chunk of this id in the banks that the caller may read. Ids are of a bank: where
+    several hold one, name the bank in the path."""
+    caller = authorize(request, None, Scope.READ)
+    state = serving(request)
+
+    def work() -> list[dict[str, Any]]:
+        banks = [b.id for b in state.memory.banks() if caller.sees(b.id)]
+        return [c for b in banks if (c := _chunk(state, b, chunk_id)) is not None]
+
+    found = await state.read(work)
+    if not found:
+        raise _no_chunk(chunk_id)
+    if len(found) > 1:
+        raise Conflict(
+            f"{len(found)} banks hold a chunk {chunk_id!r}",
+            hint="name the bank: /v1/default/banks/{bank_id}/chunks/{chunk_id}",
+        )
+    return Json(found[0])
+
+
+def _chunk(state: Serving, bank: str, chunk_id: str) -> dict[str, Any] | None:
+    document_id = chunk_id.rpartition("#")[0]
+    for chunk in state.memory.chunks(bank, document_id):
+        if chunk.id == chunk_id:
+            document = state.memory.document(bank, document_id)
+            return render.chunk(chunk, bank, document.created_at)
+    return None
+
+
+def _no_chunk(chunk_id: str) -> NotFound:
+    return NotFound(f"there is no chunk {chunk_id!r}", hint="recall gives the ids of chunks")

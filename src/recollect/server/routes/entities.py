@@ -1,0 +1,179 @@
+"""Who and what the memories name, who is named with whom, and tags."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Query, Request
+
+from recollect.errors import InvalidInput
+from recollect.server import render
+from recollect.server.access import reading
+from recollect.server.answers import EntityAnswer, EntityGraphAnswer, EntityList, TagList
+from recollect.server.paging import numbered, place
+from recollect.server.respond import Json, answers
+from recollect.server.routes.memories import entity_number
+from recollect.server.schemas import (
+    BankId,
+    Cursor,
+    EntityId,
+    Limit,
+    Match,
+    Offset,
+    TagGroups,
+    Tags,
+)
+from recollect.server.serving import serving
+
+router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["entities"])
+
+
+def _visible(tags: list[str] | None, match: str, groups: str | None) -> dict[str, Any]:
+    """The tag filter of a listing; nothing where none is given."""
+    out: dict[str, Any] = {"tags": tags, "tags_match": match} if tags or match == "exact" else {}
+    if groups:
+        try:
+            out["tag_groups"] = orjson.loads(groups)
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(
+                f"tag_groups is not JSON: {error}", hint='for example [{"tags": ["a"]}]'
+            ) from error
+    return out
+
+
+@router.get(
+    "/entities", operation_id="list_entities", responses=answers(EntityList), dependencies=[reading]
+)
+async def list_entities(
+    request: Request,
+    bank_id: BankId,
+    limit: Limit = 100,
+    offset: Offset = 0,
+    tags: Tags = None,
+    tags_match: Match = "any",
+    tag_groups: TagGroups = None,
+    cursor: Cursor = None,
+) -> Any:
+    """Most mentioned first; with tags, as mentioned by memories that carry them."""
+    state, start = serving(request), place(cursor, offset)
+    found, total = await state.read(
+        state.memory.entity_page,
+        bank_id,
+        limit=limit,
+        offset=start.offset,
+        **_visible(tags, tags_match, tag_groups),
+    )
+    return Json(
+        {
+            "items": [render.entity(p) for p in found],
+            "total": total,
+            "limit": limit,
+            "offset": start.offset,
+            "next_cursor": numbered(start, len(found), total),
+        }
+    )
+
+
+@router.get(
+    "/entities/graph",
+    operation_id="get_entity_graph",
+    responses=answers(EntityGraphAnswer),
+    dependencies=[reading],
+)
+async def get_entity_graph(
+    request: Request,
+    bank_id: BankId,
+    limit: Limit = 1000,
+    min_count: Annotated[int, Query(description="Named in at least so many memories.")] = 1,
+    tags: Tags = None,
+    tags_match: Match = "any",
+    tag_groups: TagGroups = None,
+) -> Any:
+    """The most mentioned entities, and which of them are named together."""
+    state = serving(request)
+    found = await state.read(
+        state.memory.entity_graph,
+        bank_id,
+        limit=limit,
+        min_count=min_count,
+        **_visible(tags, tags_match, tag_groups),
+    )
+    return Json(render.entity_graph(found, limit))
+
+
+@router.get(
+    "/entities/{entity_id}",
+    operation_id="get_entity",
+    responses=answers(EntityAnswer),
+    dependencies=[reading],
+)
+async def get_entity(
+    request: Request,
+    bank_id: BankId,
+    entity_id: EntityId,
+    tags: Tags = None,
+    tags_match: Match = "any",
+    tag_groups: TagGroups = None,
+) -> Any:
+    """One entity and what has been observed of it."""
+    state = serving(request)
+    number = entity_number(entity_id) or 0
+    seen = _visible(tags, tags_match, tag_groups)
+    found = await state.read(state.memory.entity, bank_id, number, **seen)
+    observed = [render.observed(m) for m in found.observations]
+    return Json(render.entity(found) | {"observations": observed})
+
+
+@router.get("/tags", operation_id="list_tags", responses=answers(TagList), dependencies=[reading])
+async def list_tags(
+    request: Request,
+    bank_id: BankId,
+    q: Annotated[
+        str | None, Query(description="Only tags like this; * stands for any text.")
+    ] = None,
+    source: Annotated[
+        Literal["memories", "mental_models"], Query(description="There are no mental models.")
+    ] = "memories",
+    limit: Limit = 100,
+    offset: Offset = 0,
+    cursor: Cursor = None,
+) -> Any:
+    """Most used first."""
+    state, start = serving(request), place(cursor, offset)
+    every = await state.read(state.memory.tags, bank_id)
+    found = [
+        {"tag": tag, "count": count}
+        for tag, count in every.items()
+        if source == "memories" and _like(tag, q)
+    ]
+    page = found[start.offset : start.offset + limit]
+    return Json(
+        {
+            "items": page,
+            "total": len(found),
+            "limit": limit,
+            "offset": start.offset,
+            "next_cursor": numbered(start, len(page), len(found)),
+        }
+    )
+
+
+def _like(tag: str, pattern: str | None) -> bool:
+    """Case does not matter; `*` stands for any text, and a pattern without one for a part."""
+    if not pattern:
+        return True
+    parts = pattern.casefold().split("*")
+    held = tag.casefold()
+    if len(parts) == 1:
+        return parts[0] in held
+    first, *middle, last = parts
+    if not held.startswith(first) or not held.endswith(last) or len(held) < len(first + last):
+        return False
+    at, end = len(first), len(held) - len(last)
+    for part in middle:
+        found = held.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

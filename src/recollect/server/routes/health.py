@@ -1,0 +1,67 @@
+"""Is it alive, is it ready, what is it."""
+
+from __future__ import annotations
+
+import time
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from recollect import __version__
+from recollect.server.answers import Health, Liveness, Version
+from recollect.server.problems import RETRY_AFTER_S, problem
+from recollect.server.respond import Json, answers
+from recollect.server.serving import serving
+
+router = APIRouter(tags=["health"])
+API_VERSION = "1.1.0"  # of the contract that is spoken
+
+
+@router.get("/health", operation_id="get_health", responses=answers(Health))
+async def health(request: Request) -> Any:
+    """Whether the store answers."""
+    await serving(request).read(serving(request).memory.banks)
+    return Json({"status": "healthy", "database": "connected"})
+
+
+@router.get("/health/live", operation_id="get_liveness", responses=answers(Liveness))
+async def live(request: Request) -> Any:
+    """Whether the process answers; touches nothing else."""
+    up = time.monotonic() - serving(request).started
+    return Json({"status": "alive", "version": __version__, "uptime_seconds": round(up, 3)})
+
+
+@router.get("/health/ready", operation_id="get_readiness", responses=answers(Health, 503))
+async def ready(request: Request) -> Any:
+    """Whether the models are loaded and the store answers."""
+    if not serving(request).warm:
+        return problem(
+            503,
+            "the models are still being loaded",
+            "ask again in a moment; requests are answered meanwhile, the first of them slowly",
+            kind="not-ready",
+            instance=request.url.path,
+            headers={"Retry-After": str(RETRY_AFTER_S)},
+        )
+    return await health(request)
+
+
+@router.get("/version", operation_id="get_version", responses=answers(Version))
+async def version(request: Request) -> Any:
+    """Which contract is spoken, and which parts of it are served."""
+    state = serving(request)
+    features = {
+        "observations": False,  # made by the caller, not by an LLM in the background
+        "mcp": find_spec("mcp") is not None,
+        "worker": True,
+        "bank_config_api": True,
+        "bank_llm_health": False,
+        "file_upload_api": False,
+        "document_export_api": False,
+        "document_import_api": False,
+        "audit_log": state.memory.settings.audit_log is not None,
+        "llm_trace": False,
+        "store_document_text": True,
+    }
+    return Json({"api_version": API_VERSION, "features": features, "recollect": __version__})

@@ -1,0 +1,68 @@
+"""What the handlers work with: the memory, the threads it runs on, and who may do what."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from fastapi import Request
+
+from recollect.server.keys import Gate
+from recollect.server.operations import HINDSIGHT_NAMES, Operations
+
+if TYPE_CHECKING:
+    from recollect.memory import Recollect
+
+P = ParamSpec("P")
+T = TypeVar("T")
+READERS, WRITERS = 8, 4
+
+
+def _lane(name: str, threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{name}")
+
+
+@dataclass(slots=True)
+class Serving:
+    """One memory behind a server. Reading and writing have threads of their own, so that long
+    retains never keep recalls waiting; SQLite and onnxruntime free the GIL."""
+
+    memory: Recollect
+    operations: Operations
+    gate: Gate
+    started: float = field(default_factory=time.monotonic)
+    warm: bool = False
+    _reading: ThreadPoolExecutor = field(default_factory=lambda: _lane("read", READERS))
+    _writing: ThreadPoolExecutor = field(default_factory=lambda: _lane("write", WRITERS))
+
+    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reading, partial(work, *args, **kwargs))
+
+    async def write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Not given up when the caller goes away: what was begun is finished."""
+        loop = asyncio.get_running_loop()
+        begun = loop.run_in_executor(self._writing, partial(work, *args, **kwargs))
+        return await asyncio.shield(begun)
+
+    async def warm_up(self) -> None:
+        await self.read(self.memory.warm)
+        self.warm = True
+
+    def operation_counts(self, bank: str) -> Mapping[str, int]:
+        return {HINDSIGHT_NAMES[s]: n for s, n in self.operations.counts(bank).items()}
+
+    def close(self) -> None:
+        """Finishes what was accepted."""
+        self._reading.shutdown(wait=True)
+        self._writing.shutdown(wait=True)
+        self.operations.stop()
+
+
+def serving(request: Request) -> Serving:
+    return request.app.state.serving
