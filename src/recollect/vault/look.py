@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
@@ -234,9 +234,15 @@ class Looking:
         resting = {entry.id for entry in self._resting.values()}
         for own, unit in units.items():
             if own in pairs:
-                pairs[own].unit = unit
+                pairs[own].unit = self._told(unit) if pairs[own].entry is None else unit
             elif own not in resting:
                 pairs[own] = Pair(own, unit=unit)
+
+    def _told(self, unit: Unit) -> Unit:
+        """With the text of its document, which is compared when nothing else is known."""
+        if unit.document is None:
+            return unit
+        return replace(unit, document=self._memory.document(self._bank, unit.id))
 
     def _one_unit(self, pair: Pair) -> Unit | None:
         if pair.entry is None:

@@ -19,6 +19,7 @@ from recollect.vault import bank as banks
 from recollect.vault.apply import Applying
 from recollect.vault.bank import Unit
 from recollect.vault.decide import Do, Step, decide
+from recollect.vault.fields import mark
 from recollect.vault.links import Names, changed_links, groups
 from recollect.vault.look import Looking, Sides
 from recollect.vault.report import Report
@@ -162,7 +163,7 @@ class _Pass:
         for step in applying.retained:
             applying.note_down(step, fresh.get(step.pair.id))
         # Successors are known by name only now.
-        self._retire(applying, applying.retained)
+        self._retire(applying, [s for s in applying.retained if _retirement(s)])
         merged = [s for s in by[Do.MERGE] if done(s, lambda s=s: self._merge(applying, s))]
         kept = [s for s in by[Do.KEEP] if done(s, lambda s=s: applying.rename(s))]
         for step in (*merged, *kept):
@@ -184,14 +185,9 @@ class _Pass:
 
     def _retire(self, applying: Applying, steps: list[Step]) -> None:
         for step in steps:
-            file, unit = step.pair.file, step.pair.unit
-            if file is None:
-                continue
-            new = unit is None and "retired" not in file.fields
-            if not new:
-                applying.guard(step, lambda s=step: applying.retire(s))
-                if step.form == "memory":
-                    applying.note_down(step, self._unit(step))
+            applying.guard(step, lambda s=step: applying.retire(s))
+            if step.form == "memory":
+                applying.note_down(step, self._unit(step))
 
     def _to_folder(self, applying: Applying, by: dict[Do, list[Step]], sides: Sides) -> None:
         done = applying.guard
@@ -261,3 +257,12 @@ class _Pass:
                 report.conflicts.append(path)
             if pair.was is not None and pair.path not in (None, pair.was):
                 report.renamed.append(path)
+
+
+def _retirement(step: Step) -> bool:
+    """Whether the note says anew that it holds, or no longer does."""
+    file, entry = step.pair.file, step.pair.entry
+    said = None if file is None else file.fields.get("retired")
+    if entry is None or step.pair.unit is None:
+        return said is not None
+    return entry.file.get("retired") != (None if said is None else mark(said))

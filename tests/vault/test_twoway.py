@@ -1,0 +1,369 @@
+"""Both ways: edits, renames and deletions in the folder, changes in the bank, and conflicts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect import Recollect
+from recollect.errors import InvalidInput, NotFound
+from recollect.types import State
+
+from .conftest import BANK, Run
+
+NOTE = """\
+---
+# kept by hand
+id: keys
+title: 'Rotate keys'   # short
+type: lesson
+custom: [1, {a: b}]
+tags:
+  - ops   # on call
+  - keys
+---
+
+# Rotate keys
+
+Rotate the signing keys every month.
+"""
+
+
+@pytest.fixture
+def note(vault: Path, run: Run) -> Path:
+    path = vault / "keys.md"
+    path.write_text(NOTE)
+    run()
+    return path
+
+
+# --- from the folder -----------------------------------------------------------------------
+
+
+def test_an_edited_text_is_the_memorys_new_wording(memory: Recollect, note: Path, run: Run) -> None:
+    note.write_text(NOTE.replace("every month", "every week"))
+    assert run().updated == ["keys.md"]
+    assert "every week" in memory.load(BANK, "keys").text
+    assert "every month" in memory.revisions(BANK, "keys")[-1].text
+
+
+def test_an_edited_field_goes_to_the_memory(memory: Recollect, note: Path, run: Run) -> None:
+    note.write_text(NOTE.replace("type: lesson", "type: decision").replace("  - keys\n", ""))
+    run()
+    found = memory.load(BANK, "keys")
+    assert (found.kind, found.tags) == ("decision", ("ops",))
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(memory: Recollect, note: Path, run: Run) -> None:
+    import os
+
+    held = note.stat()
+    note.write_text(NOTE.replace("month", "mouth"))
+    os.utime(note, ns=(held.st_atime_ns, held.st_mtime_ns))
+    run()
+    assert "every mouth" in memory.load(BANK, "keys").text
+
+
+def test_a_renamed_note_stays_its_memory(memory: Recollect, note: Path, run: Run) -> None:
+    (note.parent / "ops").mkdir()
+    note.rename(note.parent / "ops" / "rotation.md")
+    report = run()
+    assert report.renamed == ["ops/rotation.md"] and not report.retained and not report.withdrawn
+    assert memory.load(BANK, "keys").metadata["note"] == "ops/rotation.md"
+
+
+def test_a_renamed_note_without_an_id_is_known_by_what_it_says(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "a.md").write_text("Tea is served at four.")
+    run()
+    (before,) = memory.memories(BANK)
+    (vault / "a.md").rename(vault / "tea.md")
+    assert run().renamed == ["tea.md"]
+    (after,) = memory.memories(BANK)
+    assert (after.id, after.title) == (before.id, "tea")
+
+
+def test_a_deleted_note_withdraws_its_memory(memory: Recollect, note: Path, run: Run) -> None:
+    note.unlink()
+    assert run().withdrawn == ["keys.md"]
+    assert memory.load(BANK, "keys").state is State.INVALIDATED
+    assert not note.exists()
+
+
+def test_a_note_that_comes_back_is_remembered_again(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    note.unlink()
+    run()
+    note.write_text(NOTE)
+    assert run().reinstated == ["keys.md"]
+    assert memory.load(BANK, "keys").state is State.ACTIVE
+
+
+def test_a_deleted_note_is_forgotten_when_asked(memory: Recollect, note: Path, run: Run) -> None:
+    note.unlink()
+    assert run(forget=True).forgotten == ["keys.md"]
+    with pytest.raises(NotFound):
+        memory.load(BANK, "keys")
+
+
+def test_a_note_marked_obsolete_is_withdrawn_and_unmarked_it_holds_again(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    note.write_text(NOTE.replace("type: lesson", "type: lesson\nobsolete: true"))
+    run()
+    assert memory.load(BANK, "keys").state is State.INVALIDATED
+    note.write_text(NOTE)
+    run()
+    assert memory.load(BANK, "keys").state is State.ACTIVE
+
+
+def test_an_edited_document_is_read_again(memory: Recollect, obsidian: Path, run: Run) -> None:
+    run()
+    guide = obsidian / "Projects/Apollo/Migration guide.md"
+    before = {m.id for m in memory.memories(BANK, limit=1000)}
+    guide.write_text(guide.read_text() + "\nThe rollback takes nine minutes.\n")
+    run()
+    after = {m.id: m for m in memory.memories(BANK, limit=1000)}
+    assert any("rollback" in m.text for m in after.values())
+    assert len(before - after.keys()) <= 1  # the statement that was added to
+
+
+def test_a_statement_that_was_withdrawn_stays_so_when_its_document_changes(
+    memory: Recollect, obsidian: Path, run: Run
+) -> None:
+    run()
+    one = next(m for m in memory.memories(BANK) if "part 3" in m.text)
+    memory.invalidate(BANK, one.id)
+    guide = obsidian / "Projects/Apollo/Migration guide.md"
+    guide.write_text(guide.read_text() + "\nThe rollback takes nine minutes.\n")
+    run()
+    states = {m.state for m in memory.memories(BANK, limit=1000) if m.text == one.text}
+    assert states == {State.INVALIDATED}
+
+
+# --- from the bank -------------------------------------------------------------------------
+
+
+def test_a_new_memory_becomes_a_note(memory: Recollect, vault: Path, run: Run) -> None:
+    memory.retain(
+        BANK,
+        {"text": "Priya prefers tea.", "kind": "lesson", "tags": ["people"], "title": "Priya: tea?",
+         "metadata": {"source": "chat #1", "count": 3}, "recall_when": ["offering a drink"]},
+    )  # fmt: skip
+    report = run()
+    assert report.written == ["memories/Priya tea.md"]
+    text = (vault / report.written[0]).read_text()
+    (found,) = memory.memories(BANK)
+    created = found.mentioned_at.strftime("%Y-%m-%dT%H:%M:%SZ") if found.mentioned_at else ""
+    assert text == (
+        f'---\nid: {found.id}\ntitle: "Priya: tea?"\ntype: lesson\ntags:\n  - people\n'
+        f"recall_when:\n  - offering a drink\ncreated: {created}\n"
+        f'source: "chat #1"\ncount: 3\n---\n\nPriya prefers tea.\n'
+    )
+
+
+def test_a_document_becomes_one_note(memory: Recollect, vault: Path, run: Run) -> None:
+    text = "\n\n".join(f"Rule {n}: the gate of hall {n} closes at {n} o'clock." for n in range(30))
+    memory.retain(BANK, {"content": text, "document_id": "rules", "title": "Rules"})
+    report = run()
+    assert len(report.written) == 1
+    body = (vault / report.written[0]).read_text()
+    assert all(f"Rule {n}:" in body for n in range(30))
+    assert not run().changed
+
+
+def test_a_correction_is_written_into_the_note_and_nothing_else_is(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    held = memory.load(BANK, "keys")
+    memory.update(BANK, "keys", text=held.text.replace("every month", "every week"))
+    assert run().edited == ["keys.md"]
+    assert note.read_text() == NOTE.replace("every month", "every week")
+
+
+def test_a_review_is_written_into_the_note(memory: Recollect, note: Path, run: Run) -> None:
+    memory.update(BANK, "keys", last_reviewed_at=datetime(2026, 11, 1, 9, 30, tzinfo=UTC))
+    run()
+    assert note.read_text() == NOTE.replace(
+        "  - keys\n---", "  - keys\nlast_reviewed_at: 2026-11-01T09:30:00Z\n---"
+    )
+
+
+def test_tags_are_added_and_taken_away_line_by_line(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    memory.update(BANK, "keys", tags=["ops", "security"])
+    run()
+    assert note.read_text() == NOTE.replace("  - keys\n", "  - security\n")
+
+
+def test_withdrawn_and_superseded_are_written_into_the_notes(
+    memory: Recollect, note: Path, vault: Path, run: Run
+) -> None:
+    (vault / "new.md").write_text("---\nid: new\n---\nKeys rotate by themselves.\n")
+    run()
+    memory.supersede(BANK, "keys", "new")
+    run()
+    assert "superseded_by: new\n" in note.read_text()
+    memory.invalidate(BANK, "new")
+    run()
+    assert "state: invalidated\n" in (vault / "new.md").read_text()
+    assert not run().changed
+
+
+def test_a_plain_note_gets_frontmatter_only_when_there_is_something_to_say(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "a.md").write_bytes(b"\xef\xbb\xbfTea is served at four.\r\nAlways.")
+    run()
+    (held,) = memory.memories(BANK)
+    memory.update(BANK, held.id, valid_until=datetime(2027, 1, 1, tzinfo=UTC))
+    run()
+    assert (vault / "a.md").read_bytes() == (
+        b"\xef\xbb\xbf---\r\nvalid_until: 2027-01-01\r\n---\r\nTea is served at four.\r\nAlways."
+    )
+    assert not run().changed
+
+
+def test_a_forgotten_memorys_note_is_set_aside(memory: Recollect, note: Path, run: Run) -> None:
+    memory.forget(BANK, "keys")
+    assert run().set_aside == ["keys.md"]
+    assert (note.parent / ".recollect/forgotten/keys.md").read_text() == NOTE
+    assert not run().changed
+
+
+def test_a_note_edited_after_its_memory_was_forgotten_is_remembered_anew(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    memory.forget(BANK, "keys")
+    note.write_text(NOTE.replace("every month", "every week"))
+    assert run().retained == ["keys.md"]
+    assert "every week" in memory.load(BANK, "keys").text
+
+
+def test_a_corrected_statement_replaces_its_old_wording_in_the_document(
+    memory: Recollect, obsidian: Path, run: Run
+) -> None:
+    run()
+    one = next(m for m in memory.memories(BANK) if "part 3" in m.text)
+    memory.update(BANK, one.id, text="Part 3 was dropped from the guide.")
+    run()
+    guide = (obsidian / "Projects/Apollo/Migration guide.md").read_text()
+    assert "Part 3 was dropped from the guide." in guide and one.text not in guide
+    assert not run().changed
+    assert memory.load(BANK, one.id).text == "Part 3 was dropped from the guide."
+
+
+def test_a_mode_is_kept(memory: Recollect, note: Path, run: Run) -> None:
+    note.chmod(0o640)
+    memory.update(BANK, "keys", scope="ops")
+    run()
+    assert note.stat().st_mode & 0o777 == 0o640
+
+
+# --- both at once --------------------------------------------------------------------------
+
+
+def test_changes_of_different_fields_are_merged(memory: Recollect, note: Path, run: Run) -> None:
+    note.write_text(NOTE.replace("every month", "every week"))
+    memory.update(BANK, "keys", scope="ops")
+    report = run()
+    assert report.conflicts == []
+    assert "every week" in memory.load(BANK, "keys").text
+    assert "scope: ops" in note.read_text()
+
+
+def test_a_conflict_keeps_both_sides(memory: Recollect, note: Path, run: Run) -> None:
+    note.write_text(NOTE.replace("every month", "every week"))
+    memory.update(BANK, "keys", text="# Rotate keys\n\nRotate the signing keys every day.")
+    (other,) = run().conflicts
+    assert "every week" in note.read_text() and "every week" in memory.load(BANK, "keys").text
+    kept = (note.parent / other).read_text()
+    assert (
+        other.startswith("keys (conflict ") and "every day" in kept and "conflict_of: keys" in kept
+    )
+
+
+def test_a_conflict_note_is_no_memory_and_is_named_until_it_is_settled(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    note.write_text(NOTE.replace("every month", "every week"))
+    memory.update(BANK, "keys", text="Rotate the signing keys every day.")
+    (other,) = run().conflicts
+    again = run()
+    assert again.open_conflicts == [other] and not again.changed
+    assert len(memory.memories(BANK)) == 1
+    (note.parent / other).unlink()
+    assert run().open_conflicts == []
+
+
+def test_the_same_change_on_both_sides_is_no_conflict(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    note.write_text(NOTE.replace("every month", "every week"))
+    memory.update(BANK, "keys", text=memory.load(BANK, "keys").text.replace("month", "week"))
+    assert run().conflicts == []
+
+
+def test_a_note_deleted_while_its_memory_changed_is_written_again(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    note.unlink()
+    memory.update(BANK, "keys", text="Rotate the signing keys every day.")
+    assert run().written == ["keys.md"]
+    assert "every day" in note.read_text()
+
+
+# --- looking first, and limits -------------------------------------------------------------
+
+
+def test_a_dry_run_says_and_changes_nothing(memory: Recollect, note: Path, run: Run) -> None:
+    memory.retain(BANK, {"text": "Tea at four.", "id": "tea"})
+    note.write_text(NOTE.replace("every month", "every week"))
+    before = memory.bank(BANK).updated_at
+    report = run(dry_run=True)
+    assert report.updated == ["keys.md"] and len(report.written) == 1
+    assert memory.bank(BANK).updated_at == before
+    assert not (note.parent / "memories").exists()
+
+
+def test_a_dry_run_makes_no_bank(memory: Recollect, bastra: Path, run: Run) -> None:
+    assert len(run(dry_run=True).retained) == 5
+    assert memory.banks() == []
+
+
+def test_one_way_writes_no_notes(memory: Recollect, note: Path, run: Run) -> None:
+    memory.retain(BANK, "Tea is served at four.")
+    memory.update(BANK, "keys", scope="ops")
+    run(one_way=True)
+    assert note.read_text() == NOTE and not (note.parent / "memories").exists()
+
+
+def test_a_folder_that_is_suddenly_empty_is_not_believed(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    for n in range(20):
+        (vault / f"{n}.md").write_text(f"The gate of hall {n} closes at {n}.")
+    run()
+    for path in vault.glob("*.md"):
+        path.unlink()
+    with pytest.raises(InvalidInput, match="20 of 20 notes are gone"):
+        run()
+    assert len(run(force=True).withdrawn) == 20
+
+
+def test_a_store_from_a_backup_does_not_set_notes_aside(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    for n in range(20):
+        (vault / f"{n}.md").write_text(f"The gate of hall {n} closes at {n}.")
+    run()
+    for m in memory.memories(BANK):
+        memory.forget(BANK, m.id)
+    with pytest.raises(InvalidInput, match="20 of 20 memories are gone"):
+        run()
+    assert len(list(vault.glob("*.md"))) == 20
