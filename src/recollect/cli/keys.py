@@ -1,0 +1,166 @@
+"""`recollect keys`: who may use the server of a store."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recollect.types import ApiKey, Scope
+
+keys_app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="API keys of a server: create, list, revoke.",
+)
+
+
+def _scope_names(incomplete: str) -> list[str]:
+    return [name for name in ("read", "write", "admin") if name.startswith(incomplete)]
+
+
+def create(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is: laptop, ci …")],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="read, write or admin; a,b or repeated. read,write unless given.",
+            autocompletion=_scope_names,
+        ),
+    ] = None,
+    bank: Annotated[
+        list[str] | None,
+        typer.Option("--bank", metavar="BANK", help="Only for this bank; may be repeated."),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="Good until then: 2027-01-31, or 12h, 30d, 1y from now."),
+    ] = None,
+) -> None:
+    """Make a key and show it, this once: the store keeps only a hash."""
+    from recollect.cli.arguments import listed
+    from recollect.cli.output import emit, talk
+    from recollect.server.keys import create_key
+
+    scopes = _scopes(listed(scope) or ["read", "write"])
+    until = None if expires is None else moment(expires)
+    with session.open() as memory:
+        key, secret = create_key(memory.store.keys, name, scopes, bank, until)
+    if session.json:
+        emit({"key": secret, **_described(key)})
+        return
+    print(secret)
+    where = "all banks" if key.banks is None else ", ".join(key.banks)
+    end = "" if key.expires_at is None else f", until {key.expires_at:%Y-%m-%d %H:%M}"
+    talk(f"{key.name} may {' and '.join(s.value for s in key.scopes)} in {where}{end}")
+    talk("keep it now: it is not shown again. Send it as `Authorization: Bearer …`")
+
+
+def list_(session: Session) -> None:
+    """All keys, with what they may do; never their secrets."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_table
+
+    with session.open_existing() as memory:
+        found = memory.store.keys.all()
+    if session.json:
+        emit([_described(key) for key in found])
+        return
+    show_table(
+        ("id", "name", "scopes", "banks", "created", "state"),
+        [
+            (
+                key.id,
+                key.name,
+                ",".join(key.scopes),
+                "all" if key.banks is None else ",".join(key.banks),
+                f"{key.created_at:%Y-%m-%d}",
+                _state(key),
+            )
+            for key in found
+        ],
+    )
+
+
+def revoke(
+    session: Session,
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, or the key itself.")],
+) -> None:
+    """End a key; a running server refuses it within two seconds."""
+    import time
+
+    from recollect.cli.output import emit, talk
+
+    wanted = key_id.split("_")[1] if key_id.startswith("rk_") and "_" in key_id[3:] else key_id
+    with session.open_existing() as memory:
+        key = memory.store.keys.revoke(wanted.removeprefix("rk_"), time.time_ns() // 1000)
+    if session.json:
+        emit(_described(key))
+    else:
+        talk(f"revoked {key.id} ({key.name})")
+
+
+for _function, _name in ((create, "create"), (list_, "list"), (revoke, "revoke")):
+    keys_app.command(_name)(command(_function))
+
+
+def _scopes(names: list[str]) -> list[Scope]:
+    from recollect.errors import InvalidInput
+    from recollect.types import Scope
+
+    try:
+        return [Scope(name) for name in names]
+    except ValueError as error:
+        raise InvalidInput(f"--scope: {error}", hint="use read, write or admin") from error
+
+
+def moment(text: str) -> datetime:
+    """A date, or so many hours, days, weeks, months or years from now."""
+    from datetime import UTC, datetime, timedelta
+
+    from recollect.errors import InvalidInput
+
+    found = re.fullmatch(r"(\d{1,5})\s*([hdwmy])", text.strip().lower())
+    if found:
+        days = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}[found[2]] * int(found[1])
+        return datetime.now(UTC) + timedelta(days=days)
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"--expires {text!r} is no moment", hint="give a date like 2027-01-31, or 12h, 30d, 1y"
+        ) from error
+    return given if given.tzinfo else given.replace(tzinfo=UTC)
+
+
+def _state(key: ApiKey) -> str:
+    from datetime import UTC, datetime
+
+    if key.revoked_at is not None:
+        return f"revoked {key.revoked_at:%Y-%m-%d}"
+    if key.expires_at is None:
+        return "good"
+    word = "expired" if key.expires_at <= datetime.now(UTC) else "good until"
+    return f"{word} {key.expires_at:%Y-%m-%d}"
+
+
+def _described(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": [s.value for s in key.scopes],
+        "banks": None if key.banks is None else list(key.banks),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "state": _state(key),
+    }
