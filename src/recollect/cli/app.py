@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from recollect.cli.copy import copy
 from recollect.cli.correcting import invalidate, reinforce, review, supersede, update
+from recollect.cli.keys import keys_app
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
 from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
@@ -28,7 +29,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("vault", "export", "import", "copy"),
-    "Serve agents": ("mcp",),
+    "Serve agents": ("keys", "mcp",),
     "Check": ("doctor", "config", "eval", "demo"),
 }
 
@@ -93,6 +94,7 @@ _add(import_, "import")
 _add(copy)
 _add(config)
 app.add_typer(vault_app, name="vault")
+app.add_typer(keys_app, name="keys")
 app.add_typer(mcp_app, name="mcp")
 
 
