@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -20,14 +20,18 @@ from recollect.errors import ConfigError
 from recollect.ids import new_id
 from recollect.server.audit import Audit, Entry
 from recollect.server.limits import App, Message, Receive, Send
-from recollect.server.metrics import Metrics
 from recollect.types import Scope
+
+if TYPE_CHECKING:
+    from recollect.server.metrics import Metrics
 
 log = logging.getLogger("recollect.http")
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-_QUIET = frozenset({"get_liveness", "get_readiness", "health", "metrics"})  # asked all the time
+_QUIET = frozenset(
+    {"get_health", "get_liveness", "get_readiness", "get_metrics"}
+)  # asked all the time
 
 
 class Observe:
