@@ -23,7 +23,9 @@ class Settings:
     db: str | None = None  # a path or DSN; None = memory.db in the user's data folder
     embedder: str | None = None  # None = the shipped model
     reranker: str = "default"  # default | none | late-interaction | rrf | a path or URL
-    extractor: str | None = None  # an OpenAI-compatible chat URL; None = rules, no LLM
+    extractor: str | None = None  # an LLM, https://host/v1#model; None = rules, no LLM
+    extractor_timeout_s: float = 60.0  # for one answer
+    extractor_required: bool = False  # rather fail than read by rule when the LLM does
     fusion: str = "weighted"  # weighted | rrf (the reference: k = 60, equal votes)
     rrf_k: int = 60
     rerank_candidates: int = 300

@@ -109,9 +109,12 @@ class Recollect:
 
     @cached_property
     def _retaining(self):
+        from recollect.models.registry import load_extractor
         from recollect.retain.pipeline import Retaining
 
-        return Retaining(self._store, self.embedder, None, self.settings)
+        settings = self.settings
+        extractor = load_extractor(settings.extractor, timeout=settings.extractor_timeout_s)
+        return Retaining(self._store, self.embedder, extractor, settings)
 
     @cached_property
     def _cache(self):

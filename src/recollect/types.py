@@ -218,6 +218,7 @@ class RetainResult:
     superseded: tuple[str, ...]  # ids whose value was replaced by a newer one
     replaced: int  # memories of an earlier version of the same document that went away
     timings: Mapping[str, float]  # milliseconds a stage
+    degraded: tuple[Degradation, ...] = ()  # what it had to do without: an LLM that is down
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -240,6 +241,7 @@ class RetainResult:
             tuple(given["superseded"]),
             given["replaced"],
             given["timings"],
+            tuple(Degradation(**d) for d in given.get("degraded", ())),
         )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -39,8 +39,13 @@ class Service:
     failures: list[int] = field(default_factory=list)
     delay: threading.Event | None = None
     raw: bytes | None = None
+    facts: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None  # of what it was told
+    schemas: bool = True  # whether it can hold an answer to a schema
+    finish_reason: str = "stop"
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
+        if path == "/v1/chat/completions":
+            return self._chat(body)
         if path == "/embed":
             return [_vector(text) for text in body["inputs"]]
         if path == "/v1/embeddings":
@@ -55,6 +60,15 @@ class Service:
         scores = [1 / (1 + np.exp(-_overlap(body["query"], d))) for d in body["documents"]]
         order = np.argsort(scores)[::-1]
         return {"results": [{"index": int(i), "relevance_score": float(scores[i])} for i in order]}
+
+    def _chat(self, body: dict[str, Any]) -> Any:
+        assert self.facts is not None
+        told = json.loads(body["messages"][-1]["content"])
+        content = json.dumps({"facts": self.facts(told)})
+        if body["response_format"]["type"] != "json_schema":
+            content = f"```json\n{content}\n```"  # what models like to do when nothing holds them
+        message = {"role": "assistant", "content": content}
+        return {"choices": [{"message": message, "finish_reason": self.finish_reason}]}
 
 
 def _vector(text: str) -> list[float]:
@@ -76,6 +90,8 @@ def service() -> Iterator[Service]:
             if state.delay is not None:
                 state.delay.wait(5)
             status = state.failures.pop(0) if state.failures else 200
+            if not state.schemas and "json_schema" in str(body.get("response_format")):
+                status = 400
             content = state.raw
             if content is None:
                 value = state.answer(self.path, body) if status == 200 else {"error": "busy"}

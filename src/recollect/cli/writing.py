@@ -149,6 +149,8 @@ def _retain(
         return
     new = set(result.new)
     rows((memory_id, "new" if memory_id in new else "known") for memory_id in result.ids)
+    for part in result.degraded:
+        talk(f"degraded: {part.part}: {part.reason}")
     talk(told(result))
 
 
@@ -177,6 +179,7 @@ def retain_dict(result: RetainResult) -> dict[str, Any]:
             }
             for i in result.items
         ],
+        "degraded": [{"part": d.part, "reason": d.reason} for d in result.degraded],
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
 

@@ -59,10 +59,11 @@ class ExtractedFact:
     """One self-contained statement that an extractor read out of a text."""
 
     text: str
-    kind: str = "world"
+    kind: str | None = None  # world, experience, opinion; None = to be found out by rule
     entities: tuple[str, ...] = ()
     occurred_start: datetime | None = None
     occurred_end: datetime | None = None
+    caused_by: tuple[int, ...] = ()  # places of its causes in the same answer
 
 
 class Extractor(Protocol):

@@ -16,6 +16,14 @@ RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _EXCERPT = 200
 
 
+class Refused(ModelError):
+    """The service answered, and would not do it."""
+
+    def __init__(self, message: str, hint: str, code: int) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """Where a service is and how patient we are with it."""
@@ -38,9 +46,10 @@ class Client:
             except urllib.error.HTTPError as error:
                 last = f"HTTP {error.code}: {_excerpt(error)}"
                 if error.code not in RETRIED:
-                    raise ModelError(
+                    raise Refused(
                         f"the model service at {target} refused the request: {last}",
-                        hint=_hint(error.code),
+                        _hint(error.code),
+                        error.code,
                     ) from error
             except (OSError, TimeoutError) as error:
                 last = str(getattr(error, "reason", error)) or type(error).__name__
@@ -73,7 +82,7 @@ def _excerpt(error: urllib.error.HTTPError) -> str:
 
 def _hint(code: int) -> str:
     if code in (401, 403):
-        return "check the API key (RECOLLECT_MODEL_API_KEY)"
+        return "check the API key (RECOLLECT_MODEL_API_KEY, RECOLLECT_EXTRACTOR_API_KEY)"
     if code == 404:
         return "check the path of the URL and the name of the model"
     return "check that the URL and the kind of service belong together"

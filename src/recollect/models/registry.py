@@ -1,11 +1,11 @@
-"""From what a user writes in `embedder=` or `reranker=` to a model."""
+"""From what a user writes in `embedder=`, `reranker=` or `extractor=` to a model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from recollect.errors import ModelError
-from recollect.models.base import Embedder, Reranker
+from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
 DEFAULT_EMBEDDER = "recollect-embed-1"
@@ -37,6 +37,15 @@ def load_reranker(spec: str | None = None, *, threads: int = 1) -> Reranker | No
     from recollect.models.onnx import onnx_reranker
 
     return onnx_reranker(_locate(name), threads=threads)
+
+
+def load_extractor(spec: str | None, *, timeout: float = 60.0) -> Extractor | None:
+    """The base URL of an OpenAI-compatible API with the model after `#`; None = rules, no LLM."""
+    if spec is None or spec.lower() in _OFF:
+        return None
+    from recollect.models.chat import remote_extractor
+
+    return remote_extractor(spec, timeout)
 
 
 def shipped_models() -> tuple[str, ...]:

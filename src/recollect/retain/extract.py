@@ -12,11 +12,13 @@ import orjson
 from recollect.ids import new_id
 from recollect.language.dates import parse_when
 from recollect.language.tokens import count_tokens
-from recollect.models.base import Extractor
 from recollect.retain.chunk import chunk, statements
-from recollect.retain.items import Fact, Item
+from recollect.retain.items import Fact, Item, Relation
+from recollect.retain.reading import Reader
+from recollect.types import MemoryType
 
 CHUNK_TOKENS = 400
+CAUSED = 0.8  # weight of a cause that an LLM names: as of one that the text names outright
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Source:
     hash: bytes
 
 
-def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterator[Source]:
+def sources(given: Sequence[Item], reader: Reader | None = None) -> Iterator[Source]:
     """Items grouped into documents, in order of first appearance."""
     grouped: dict[str, list[Item]] = {}
     for item in given:
@@ -42,7 +44,7 @@ def sources(given: Sequence[Item], extractor: Extractor | None = None) -> Iterat
             loose = tuple(f for item in members for f in item.facts)
             yield Source(None, loose, (), members[0].shared, False, b"")
         else:
-            yield _document(document_id, members, extractor)
+            yield _document(document_id, members, reader)
 
 
 def _own_id(item: Item) -> str:
@@ -50,34 +52,45 @@ def _own_id(item: Item) -> str:
     return _hash([item]).hex() if item.shared.dated else new_id()
 
 
-def _document(document_id: str, members: Sequence[Item], extractor: Extractor | None) -> Source:
+def _document(document_id: str, members: Sequence[Item], reader: Reader | None) -> Source:
+    digest, shared = _hash(members), members[0].shared
+    append = any(item.append for item in members)
+    if reader is not None and any(item.text is not None for item in members):
+        known = None if append else reader.known(document_id, digest)
+        if known is not None:
+            facts = (replace(shared, text=m.text, speaker=m.speaker) for m in known)
+            return Source(document_id, tuple(facts), (), shared, False, reader.hash(digest))
+        asked = _put_together(members, reader)
+        if asked is not None:
+            return Source(document_id, *asked, shared, append, reader.hash(digest))
+    found = _put_together(members, None)
+    assert found is not None  # rules always find something
+    return Source(document_id, *found, shared, append, digest)
+
+
+def _put_together(
+    members: Sequence[Item], reader: Reader | None
+) -> tuple[tuple[Fact, ...], tuple[str, ...]] | None:
+    """Facts and chunks of all members; None when the reader fails at one of them."""
     facts: list[Fact] = []
     chunks: list[str] = []
     for item in members:
-        if item.text is not None:
-            found = _read(item.text, item.shared, len(chunks), extractor)
-        else:
+        if item.text is None:
             found = _group(item.facts, len(chunks))
+        elif reader is None:
+            found = _by_rule(item.text, item.shared, len(chunks))
+        else:
+            found = _by_reader(item.text, item.shared, len(chunks), reader)
+            if found is None:
+                return None
         facts.extend(found[0])
         chunks.extend(found[1])
-    append = any(item.append for item in members)
-    return Source(
-        document_id, tuple(facts), tuple(chunks), members[0].shared, append, _hash(members)
-    )
+    return tuple(facts), tuple(chunks)
 
 
-def _read(
-    text: str, shared: Fact, at: int, extractor: Extractor | None
-) -> tuple[list[Fact], list[str]]:
+def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
     pieces = chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)
     starts = [piece.span[0] for piece in pieces]
-    if extractor is not None:
-        facts = [
-            f
-            for i, piece in enumerate(pieces)
-            for f in _asked(piece.text, shared, at + i, extractor)
-        ]
-        return facts, [piece.text for piece in pieces]
     facts = [
         replace(
             shared,
@@ -93,22 +106,34 @@ def _read(
     return facts, [piece.text for piece in pieces]
 
 
-def _asked(text: str, shared: Fact, at: int, extractor: Extractor) -> Iterable[Fact]:
-    from recollect.types import MemoryType
-
-    found = extractor.extract(
-        text, context=shared.context, speaker=shared.speaker, said_at=shared.said_at
-    )
-    for fact in found:
-        yield replace(
-            shared,
-            text=fact.text,
-            type=MemoryType(fact.kind),
-            entities=tuple(dict.fromkeys(shared.entities + fact.entities)),
-            occurred_start=fact.occurred_start,
-            occurred_end=fact.occurred_end,
-            chunk=at,
-        )
+def _by_reader(
+    text: str, shared: Fact, at: int, reader: Reader
+) -> tuple[list[Fact], list[str]] | None:
+    pieces = [piece.text for piece in chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)]
+    found = reader.read(pieces, shared)
+    if found is None:
+        return None
+    facts: list[Fact] = []
+    for number, answer in enumerate(found):
+        first = len(facts)  # places of a fact's causes are counted within its own answer
+        for fact in answer:
+            facts.append(
+                replace(
+                    shared,
+                    text=fact.text,
+                    position=len(facts),
+                    type=shared.type or (None if fact.kind is None else MemoryType(fact.kind)),
+                    entities=tuple(dict.fromkeys(shared.entities + fact.entities)),
+                    occurred_start=shared.occurred_start or fact.occurred_start,
+                    occurred_end=shared.occurred_end or fact.occurred_end,
+                    relations=tuple(
+                        Relation(kind="caused_by", target=first + c, weight=CAUSED)
+                        for c in fact.caused_by
+                    ),
+                    chunk=at + number,
+                )
+            )
+    return facts, pieces
 
 
 def _group(facts: Iterable[Fact], at: int) -> tuple[list[Fact], list[str]]:

@@ -15,12 +15,14 @@ from recollect.retain.extract import Source, sources
 from recollect.retain.items import Fact, items
 from recollect.retain.plan import Outcome, Planner
 from recollect.retain.prepare import Prepared, prepare, statement_hash
+from recollect.retain.reading import Reader
 from recollect.retain.turns import in_turn
-from recollect.storage.base import Batch, Step, Store, View, Writing
+from recollect.storage.base import Batch, Listing, Step, Store, View, Writing
 from recollect.telemetry import Run
-from recollect.types import ItemOutcome, RetainResult
+from recollect.types import ItemOutcome, Memory, RetainResult
 
 Progress = Callable[[int, int], None]  # facts done, facts in all
+EVERY = 1_000_000  # memories of one document: all of them
 GROUP = 256  # facts in one transaction; a document is never split over two
 
 
@@ -55,8 +57,11 @@ def retain(
     with Run(name="retain", bank=bank) as run:
         with run.stage("read"):
             given = items(content, shared, now)
+        reader = _reader(with_, bank)
         with run.stage("extract"):
-            found = list(sources(given, with_.extractor))
+            found = list(sources(given, reader))
+        for reason in dict.fromkeys(reader.failures if reader is not None else ()):
+            run.degrade("extract", f"read by rule: {reason}")
         _check_names(with_.store, bank, found)
         if with_.store.bank(bank) is None:
             with_.store.create_bank(bank)
@@ -74,6 +79,22 @@ def retain(
         result = told.result(bank, run)
         run.note(memories=len(result.new) + len(result.known), new=len(result.new))
         return result
+
+
+def _reader(with_: Retaining, bank: str) -> Reader | None:
+    """The LLM, if there is one, and what it has read before."""
+    if with_.extractor is None:
+        return None
+
+    def held(document_id: str) -> tuple[bytes, Sequence[Memory]] | None:
+        if with_.store.bank(bank) is None:
+            return None
+        digest = with_.store.view(bank).document_hash(document_id)
+        if digest is None:
+            return None
+        return digest, with_.store.memories(bank, Listing(document_id=document_id), EVERY)[::-1]
+
+    return Reader(with_.extractor, held, with_.settings.extractor_required)
 
 
 def _check_names(store: Store, bank: str, found: Sequence[Source]) -> None:
@@ -170,7 +191,7 @@ def _groups(found: Iterable[Source]) -> Iterator[list[Source]]:
     """Whole documents, and loose facts cut as needed, up to GROUP facts a transaction. Facts
     that refer to each other by position stay together."""
     found = list(found)
-    if any(isinstance(r.target, int) for s in found for f in s.facts for r in f.relations):
+    if any(_reaches_out(s, f) for s in found for f in s.facts):
         yield found
         return
     group: list[Source] = []
@@ -183,6 +204,12 @@ def _groups(found: Iterable[Source]) -> Iterator[list[Source]]:
         size += len(source.facts)
     if group:
         yield group
+
+
+def _reaches_out(source: Source, fact: Fact) -> bool:
+    """To another item, by its number; places within a document stay in it."""
+    by_place = any(isinstance(r.target, int) for r in fact.relations)
+    return by_place and (fact.position is None or source.document_id is None)
 
 
 def _cut(found: Iterable[Source]) -> Iterator[Source]:
@@ -263,4 +290,5 @@ class _Tally:
             tuple(self._superseded),
             self._replaced,
             run.timings(),
+            run.degraded,
         )
