@@ -11,7 +11,9 @@ from recollect.types import Scope
 
 
 def authorize(request: Request, bank: str | None, scope: Scope) -> Caller:
-    """Who asks; an error of the library's tree when that is nobody who may."""
+    """Who asks; an error of the library's tree when that is nobody who may. What is noted on the
+    way is for the log and the audit, also of those who were refused."""
+    request.state.bank, request.state.scope = bank, scope
     given = request.headers.get("authorization")
     caller = request.state.caller = serving(request).gate.admit(given, bank, scope)
     return caller

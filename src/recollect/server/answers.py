@@ -15,7 +15,7 @@ Strings = list[str]
 class Answer(BaseModel):
     """Fields beyond the named ones may be added."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
 
 class Health(Answer):

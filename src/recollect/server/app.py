@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect import __version__
 from recollect.errors import RecollectError
+from recollect.server.audit import Audit
 from recollect.server.keys import Gate
 from recollect.server.limits import BodyLimit, Buckets, SecurityHeaders
+from recollect.server.mounted import McpAtWork
+from recollect.server.observe import Observe
 from recollect.server.operations import Operations, QueueRules
 from recollect.server.problems import Problem, add_handlers
+from recollect.server.respond import DOCUMENTED
 from recollect.server.routes import (
     banks,
     documents,
@@ -57,31 +63,26 @@ class RawPaths:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw: bytes = scope.get("raw_path") or b""
         if scope["type"] == "http" and raw.startswith(API.encode()):
-            scope = {**scope, "path": raw.decode("latin-1")}
+            scope["path"] = raw.decode("latin-1")  # in place: the route is noted in it as well
         await self._app(scope, receive, send)
 
 
 def create_app(memory: Recollect, *, on_ready: Callable[[], None] | None = None) -> FastAPI:
     """The server over one memory, which it closes when it stops."""
-    settings = memory.settings
-    serving = Serving(
-        memory,
-        Operations(memory, _queue_rules(memory)),
-        Gate(
-            memory.store.keys,
-            no_auth=settings.no_auth,
-            buckets=Buckets(settings.rate_limit, settings.rate_burst),
-        ),
-    )
+    serving = _serving(memory)
+    mcp = McpAtWork(memory, serving.gate) if find_spec("mcp") is not None else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(memory.close)
+            for part in (serving.metrics, serving.audit):
+                if part is not None:
+                    stack.callback(part.close)
             serving.operations.start()
             stack.push_async_callback(asyncio.to_thread, serving.close)
-            for start in app.state.mounted:
-                await stack.enter_async_context(start())
+            if mcp is not None:
+                stack.push_async_callback(mcp.stop)
             warming = asyncio.create_task(_warm(serving, on_ready))
             stack.push_async_callback(_ended, warming)
             yield
@@ -95,23 +96,35 @@ def create_app(memory: Recollect, *, on_ready: Callable[[], None] | None = None)
         redoc_url=None,
     )
     app.state.serving = serving
-    app.state.mounted = []
     for module in ROUTERS:
-        app.include_router(module.router)
+        # As they are: `include_router` would make every route a second time.
+        app.router.routes.extend(module.router.routes)
+    if mcp is not None:
+        app.router.routes.extend(mcp.routes())
     add_handlers(app)
-    _mount_mcp(app, memory)
-    _add_middleware(app, memory)
+    _add_middleware(app, serving)
     app.openapi = lambda: openapi(app)  # pyright: ignore[reportAttributeAccessIssue]
     return app
 
 
-def _queue_rules(memory: Recollect) -> QueueRules:
+def _serving(memory: Recollect) -> Serving:
     settings = memory.settings
-    return QueueRules(
+    rules = QueueRules(
         lease_s=settings.queue_lease_s,
         attempts=settings.queue_attempts,
         kept_s=settings.queue_kept_days * 86_400,
     )
+    buckets = Buckets(settings.rate_limit, settings.rate_burst)
+    gate = Gate(memory.store.keys, no_auth=settings.no_auth, buckets=buckets)
+    made = Serving(memory, Operations(memory, rules), gate)
+    if settings.metrics:
+        from recollect.server.metrics import Metrics
+
+        made.metrics = Metrics()
+        made.metrics.watch_queue(made.operations)
+    if settings.audit_log is not None:
+        made.audit = Audit(settings.audit_log)
+    return made
 
 
 async def _warm(serving: Serving, on_ready: Callable[[], None] | None) -> None:
@@ -129,9 +142,9 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _add_middleware(app: FastAPI, memory: Recollect) -> None:
+def _add_middleware(app: FastAPI, serving: Serving) -> None:
     """The last one added is the first to see a request."""
-    settings = memory.settings
+    settings = serving.memory.settings
     app.add_middleware(RawPaths)
     app.add_middleware(BodyLimit, limit=settings.body_limit)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
@@ -143,19 +156,7 @@ def _add_middleware(app: FastAPI, memory: Recollect) -> None:
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )
     app.add_middleware(SecurityHeaders)
-
-
-def _mount_mcp(app: FastAPI, memory: Recollect) -> None:
-    """Where the `mcp` extra is installed, its tools are at /mcp, over the same memory."""
-    if find_spec("mcp") is None or find_spec("recollect.mcp") is None:
-        return
-    from recollect import mcp
-
-    http_app: Any = getattr(mcp, "http_app", None)
-    if http_app is not None:
-        made = http_app(memory)
-        app.mount("/mcp", made)
-        app.state.mounted.append(lambda: made.router.lifespan_context(made))
+    app.add_middleware(Observe, metrics=serving.metrics, audit=serving.audit)
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
@@ -164,9 +165,13 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
+        mode: JsonSchemaMode = "serialization"
+        named: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+            (model, mode) for model in (*DOCUMENTED.values(), Problem)
+        ]
+        _, described = models_json_schema(named, ref_template="#/components/schemas/{model}")
         parts = made.setdefault("components", {})
-        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        parts["schemas"] |= {**schema.pop("$defs", {}), "Problem": schema}
+        parts["schemas"] = {**described["$defs"], **parts["schemas"]}
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"key": []}, {}]
         app.openapi_schema = made

@@ -197,7 +197,7 @@ def _unknown() -> NotAuthenticated:
 
 def check_exposure(host: str, ring: KeyRing, *, no_auth: bool) -> None:
     """Refuse to serve everybody on an address that others can reach."""
-    if _loopback(host) or no_auth or any(k.revoked_at is None for k in ring.all()):
+    if is_loopback(host) or no_auth or any(k.revoked_at is None for k in ring.all()):
         return
     raise ConfigError(
         f"{host} can be reached from other machines, and this store has no API keys",
@@ -207,7 +207,7 @@ def check_exposure(host: str, ring: KeyRing, *, no_auth: bool) -> None:
     )
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     if host == "localhost" or host.startswith(("/", "unix:")):
         return True
     try:

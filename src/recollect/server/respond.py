@@ -38,13 +38,23 @@ class Json(Response):
         return orjson.dumps(content, default=_plain)
 
 
+DOCUMENTED: dict[str, type[BaseModel]] = {}  # what `answers` has named
+
+
 def answers(
     model: type[BaseModel], *more: int, status: int = 200, says: str = "As asked."
 ) -> dict[int | str, dict[str, Any]]:
-    """For a route's `responses`: the answer, and the problems it may be instead."""
-    out: dict[int | str, dict[str, Any]] = {status: {"model": model, "description": says}}
-    schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
+    """For a route's `responses`: the answer, and the problems it may be instead. By name only: the
+    schemas are made when somebody asks for the documentation, not while the server starts."""
+    DOCUMENTED[model.__name__] = model
+    out: dict[int | str, dict[str, Any]] = {
+        status: {"description": says, "content": {"application/json": {"schema": _named(model)}}}
+    }
     for code in sorted({*_USUAL, *more}):
-        content = {MEDIA_TYPE: {"schema": schema}}
+        content = {MEDIA_TYPE: {"schema": _named(Problem)}}
         out[code] = {"description": _SAYS.get(code, "A problem."), "content": content}
     return out
+
+
+def _named(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, RecollectError
 
 if TYPE_CHECKING:
     from recollect.memory import Recollect
@@ -19,12 +21,18 @@ BACKLOG = 2048
 def serve(memory: Recollect, host: str, port: int, on_ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; `on_ready` is told the address once everything is loaded.
     The memory is closed at the end."""
+    # The models load on one core while the server is imported on the other. What goes wrong is
+    # said by whoever needs them.
+    threading.Thread(target=_early, args=(memory,), name="recollect-warm", daemon=True).start()
     import uvicorn
 
     from recollect.server.app import create_app
     from recollect.server.keys import check_exposure
+    from recollect.server.observe import configure_logging
 
-    check_exposure(host, memory.store.keys, no_auth=memory.settings.no_auth)
+    settings = memory.settings
+    configure_logging(settings.log_format, settings.log_level)
+    check_exposure(host, memory.store.keys, no_auth=settings.no_auth)
     bound = bind(host, port)
     url = address(bound)
     config = uvicorn.Config(
@@ -45,6 +53,11 @@ def serve(memory: Recollect, host: str, port: int, on_ready: Callable[[str], Non
         for number, handler in held.items():
             signal.signal(number, handler)
         bound.close()
+
+
+def _early(memory: Recollect) -> None:
+    with contextlib.suppress(RecollectError):
+        memory.warm()
 
 
 def _nothing(_number: int, _frame: object) -> None:

@@ -17,6 +17,8 @@ from recollect.server.operations import HINDSIGHT_NAMES, Operations
 
 if TYPE_CHECKING:
     from recollect.memory import Recollect
+    from recollect.server.audit import Audit
+    from recollect.server.metrics import Metrics
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,6 +37,8 @@ class Serving:
     memory: Recollect
     operations: Operations
     gate: Gate
+    metrics: Metrics | None = None
+    audit: Audit | None = None
     started: float = field(default_factory=time.monotonic)
     warm: bool = False
     _reading: ThreadPoolExecutor = field(default_factory=lambda: _lane("read", READERS))

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
-from starlette.responses import StreamingResponse
 
 from recollect.errors import RecollectError
 from recollect.recall.result import RecallResult
@@ -18,13 +17,9 @@ from recollect.server.schemas import RecallBody
 from recollect.server.serving import Serving
 from recollect.types import StageEvent
 
-
-class EventStream(StreamingResponse):
-    media_type = "text/event-stream"
-
-    def __init__(self, content: AsyncIterator[bytes]) -> None:
-        # Told by the line, not when a proxy's buffer is full.
-        super().__init__(content, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+# Told by the line, not when a proxy's buffer is full.
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+MEDIA_TYPE = "text/event-stream"
 
 
 async def stages(state: Serving, bank: str, body: RecallBody) -> AsyncIterator[bytes]:

@@ -7,12 +7,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.responses import Response
 
 from recollect import __version__
+from recollect.errors import NotFound
+from recollect.server.access import authorize
 from recollect.server.answers import Health, Liveness, Version
 from recollect.server.problems import RETRY_AFTER_S, problem
 from recollect.server.respond import Json, answers
 from recollect.server.serving import serving
+from recollect.types import Scope
 
 router = APIRouter(tags=["health"])
 API_VERSION = "1.1.0"  # of the contract that is spoken
@@ -65,3 +69,25 @@ async def version(request: Request) -> Any:
         "store_document_text": True,
     }
     return Json({"api_version": API_VERSION, "features": features, "recollect": __version__})
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    responses={
+        **answers(Health),
+        200: {
+            "description": "For Prometheus.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
+    },
+)
+async def metrics(request: Request) -> Any:
+    """Requests, stages, arms, cache and queue, as Prometheus reads them."""
+    authorize(request, None, Scope.ADMIN)
+    state = serving(request)
+    if state.metrics is None:
+        raise NotFound("this server keeps no metrics", hint="set metrics = true")
+    from recollect.server.metrics import CONTENT_TYPE
+
+    return Response(await state.read(state.metrics.text), media_type=CONTENT_TYPE)

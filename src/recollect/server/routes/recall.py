@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.responses import StreamingResponse
 
 from recollect.errors import NotFound
 from recollect.recall.result import RecallResult
@@ -15,7 +16,8 @@ from recollect.server.asking import options
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, RecallBody, WhyBody
 from recollect.server.serving import Serving, serving
-from recollect.server.stream import EventStream, stages
+from recollect.server.stream import HEADERS, MEDIA_TYPE, stages
+from recollect.types import Degradation
 
 router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["recall"])
 
@@ -50,8 +52,6 @@ def _has_bank(state: Serving, bank: str) -> bool:
 
 def _nothing(bank: str, body: RecallBody) -> RecallResult:
     """What an agent gets that recalls before it first retains."""
-    from recollect.types import Degradation
-
     gone = Degradation("bank", f"there is no bank {bank!r} yet")
     return RecallResult(
         bank=bank,
@@ -71,13 +71,12 @@ def _nothing(bank: str, body: RecallBody) -> RecallResult:
 @router.post(
     "/memories/recall/stream",
     operation_id="stream_recall",
-    response_class=EventStream,
     responses={
         **answers(RecallAnswer),
         200: {
             "description": "Server-sent events: `stage` while it runs, then one `result` (as "
             "recall answers) or one `problem`.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
         },
     },
     dependencies=[reading],
@@ -86,7 +85,8 @@ async def stream_recall(request: Request, bank_id: BankId, body: RecallBody) -> 
     """The same recall, with every stage told as it starts and stops."""
     state = serving(request)
     await state.read(state.memory.bank, bank_id)
-    return EventStream(stages(state, bank_id, body))
+    told = stages(state, bank_id, body)
+    return StreamingResponse(told, media_type=MEDIA_TYPE, headers=HEADERS)
 
 
 @router.post(
