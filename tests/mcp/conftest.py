@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,13 +30,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[recollect.Recol
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home of its own, and the current folder a project in it."""
     project = tmp_path / "project"
     project.mkdir()
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CODEX_HOME"):
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "CODEX_HOME", "RECOLLECT_DB"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)
-    return tmp_path
+    with tempfile.TemporaryDirectory(prefix="rec") as short:  # a socket's path must be
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        yield tmp_path
