@@ -48,7 +48,9 @@ def key_of(view: View, memory_id: str) -> int:
 
 def only(lines: Iterable[Mapping[str, Any]], keys: set[int]) -> list[Mapping[str, Any]]:
     """An export with nothing in it but the memories named, and the links among them."""
-    return [line for line in lines if _about(line, keys)]
+    kept = [line for line in lines if "end" not in line and _about(line, keys)]
+    kinds = ("document", "entity", "memory", "link", "evidence")
+    return [*kept, {"end": {k: sum(k in line for line in kept) for k in kinds}}]
 
 
 def _about(line: Mapping[str, Any], keys: set[int]) -> bool:
