@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +168,15 @@ async def test_stdout_carries_nothing_but_the_protocol(db: Path) -> None:
         await agent("retain", content="The staging server is called heron.")
         assert (await agent("banks")).data["default"] == "mine"
         assert agent.client.instructions
+
+
+def test_ctrl_c_in_a_terminal_ends_it_at_once(db: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "recollect.cli", "mcp", "--db", str(db)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = os.read(ours, 65536)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    os.close(ours)
+    assert b"recollect mcp install" in said

@@ -16,6 +16,9 @@ from recollect.mcp.clients import CLIENTS, Scope
 
 if TYPE_CHECKING:
     from recollect.mcp.settings import Change
+    from recollect.memory import Recollect
+
+INTERRUPTED = 130
 
 
 def _client_names(incomplete: str) -> list[str]:
@@ -66,6 +69,7 @@ def serve(session: Session, bank: BankName = "default") -> None:
     Seven tools, and banks and memories as resources; ends when the client goes away. Agents
     start this themselves: `recollect mcp install claude-code` tells yours to.
     """
+    from recollect.cli.output import talk
     from recollect.errors import ConfigError
 
     try:
@@ -76,7 +80,24 @@ def serve(session: Session, bank: BankName = "default") -> None:
             hint="pip install 'recollect[mcp]'",
         ) from error
     with session.open() as memory:
+        _end_at_once(memory)
+        if sys.stdin.isatty():
+            talk(
+                "an agent talks to this, not a person: see `recollect mcp install`; Ctrl-C ends it"
+            )
         serve_stdio(memory, bank=bank)
+
+
+def _end_at_once(memory: Recollect) -> None:
+    """On Ctrl-C: the thread that reads stdin cannot be woken, and would be waited for."""
+    import os
+    import signal
+
+    def end(number: int, frame: object) -> None:
+        memory.close()
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
 
 
 def install(
