@@ -6,13 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from recollect.config import Settings, load_settings
 from recollect.errors import StoreError
 from recollect.memory import Recollect
 from recollect.recall.result import RecallResult
 from recollect.types import StageEvent
+
+if TYPE_CHECKING:
+    from recollect.storage.copy import Copied
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,6 +99,9 @@ class AsyncRecollect:
 
     async def export(self, bank: str) -> list[dict[str, Any]]:
         return await asyncio.to_thread(lambda: list(self.sync.export(bank)))
+
+    async def copy(self, bank: str, to: AsyncRecollect, **options: Any) -> Copied:
+        return await asyncio.to_thread(self.sync.copy, bank, to.sync, **options)
 
     async def recall_events(
         self, bank: str, query: str, **options: Any

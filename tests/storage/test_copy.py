@@ -147,3 +147,18 @@ def test_a_copy_that_differs_is_told_and_not_kept(monkeypatch: pytest.MonkeyPatc
         assert not made.same
         assert made.source["link"].count > made.target["link"].count == 0
         assert two.banks() == []
+
+
+async def _copied_awaited(folder: Path) -> bool:
+    async with (
+        recollect.aopen(folder / "one.db") as one,
+        recollect.aopen(folder / "two.db") as two,
+    ):
+        await one.create_bank(BANK)
+        return (await one.copy(BANK, two)).same
+
+
+def test_a_copy_can_be_awaited(tmp_path: Path) -> None:
+    import asyncio
+
+    assert asyncio.run(_copied_awaited(tmp_path))
