@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recollect.aio import AsyncRecollect
     from recollect.aio import aopen_memory as aopen
+    from recollect.client import AsyncClient, Client, aconnect, connect
     from recollect.errors import RecollectError
     from recollect.memory import Recollect
     from recollect.memory import open_memory as open
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Arm",
+    "AsyncClient",
     "AsyncRecollect",
     "Band",
+    "Client",
     "Hit",
     "Memory",
     "MemoryType",
@@ -30,7 +33,9 @@ __all__ = [
     "RecollectError",
     "RetainResult",
     "State",
+    "aconnect",
     "aopen",
+    "connect",
     "open",
 ]
 __version__ = "0.1.0"
@@ -42,6 +47,7 @@ _HOMES = {
     "Recollect": "memory",
     "aopen": "aio:aopen_memory",
     "open": "memory:open_memory",
+    **dict.fromkeys(("AsyncClient", "Client", "aconnect", "connect"), "client"),
 } | dict.fromkeys(("Arm", "Band", "Hit", "Memory", "MemoryType", "RetainResult", "State"), "types")
 
 

@@ -183,6 +183,7 @@ def window_dict(window: Window | None) -> dict[str, Any] | None:
         "start": window.start.isoformat() if window.start else None,
         "end": window.end.isoformat() if window.end else None,
         "text": window.text,
+        **({} if window.near is None else {"near": window.near}),
     }
 
 

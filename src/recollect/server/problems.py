@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
@@ -54,6 +55,7 @@ _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (StoreError, 409),  # made by another model, or by a newer recollect
 )
 _HINTS = {
+    400: "send JSON, encoded as UTF-8",
     404: "see /openapi.json for the paths there are",
     405: "see /openapi.json for the methods this path has",
     413: "send less at a time",
@@ -119,7 +121,13 @@ def of_error(error: RecollectError, instance: str | None = None) -> Response:
     elif status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     hint = error.hint or "see the server's log"
-    return problem(status, error.message, hint, instance=instance, headers=headers)
+    kind = _kind(type(error))
+    return problem(status, error.message, hint, kind=kind, instance=instance, headers=headers)
+
+
+def _kind(error: type[RecollectError]) -> str:
+    """NotFound is not-found: `recollect.connect` raises the same error again."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
 async def _known(request: Request, error: Exception) -> Response:

@@ -128,7 +128,7 @@ def fact(memory: Memory) -> dict[str, Any]:
         out["metadata_values"] = given
     for name in _MORE:
         value = getattr(memory, name)
-        if value:
+        if value is not None and value != () and value is not False:
             out[name] = value
     return out
 
@@ -142,7 +142,7 @@ def entity_state(state: EntityState) -> dict[str, Any]:
 
 
 def observed(memory: Memory) -> dict[str, Any]:
-    return {"text": memory.text, "mentioned_at": iso(memory.mentioned_at)}
+    return fact(memory)
 
 
 def chunk_data(chunk: Chunk) -> dict[str, Any]:

@@ -1,0 +1,12 @@
+"""recollect over HTTP: the verbs and types of `recollect.open`, asked of a server.
+
+with recollect.connect("http://127.0.0.1:8888", api_key="rk_…") as memory:
+    memory.retain("alice", "Alice joined Google last spring.")
+    print(memory.recall("alice", "Where does Alice work?").as_context())
+"""
+
+from __future__ import annotations
+
+from recollect.client.remote import AsyncClient, Client, aconnect, connect
+
+__all__ = ["AsyncClient", "Client", "aconnect", "connect"]

@@ -1,0 +1,121 @@
+"""One request to a server, and what its answers mean. Nothing here sends anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, TypeVar, cast
+from urllib.parse import quote
+
+import orjson
+
+from recollect import errors
+from recollect.errors import (
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotAuthenticated,
+    NotFound,
+    RecollectError,
+    ServerError,
+    StoreFull,
+    TooLarge,
+    TooManyRequests,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    again: bool = True  # may be sent again when nobody knows whether it arrived
+
+    def content(self) -> bytes | None:
+        if self.body is None or isinstance(self.body, bytes):
+            return self.body
+        return orjson.dumps(self.body, default=plain)
+
+    def query(self) -> list[tuple[str, str]]:
+        """Parameters as a URL has them; what is None is not said."""
+        out: list[tuple[str, str]] = []
+        for name, value in self.params.items():
+            many: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+            out += [(name, _text(v)) for v in many if v is not None]
+        return out
+
+
+# A verb is a generator: it yields the calls it needs, is sent their answers as JSON, and returns
+# the result. Who drives it decides whether the calls are awaited.
+Steps = Generator[Call, Any, T]
+
+
+def path(bank: str, *parts: str) -> str:
+    """Below a bank; ids may hold anything."""
+    return "/".join(
+        ["/v1/default/banks", quote(bank, safe=""), *(quote(p, safe="") for p in parts)]
+    )
+
+
+def plain(value: Any) -> Any:
+    """What orjson does not know by itself."""
+    if isinstance(value, Mapping):
+        return dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# --- problems --------------------------------------------------------------------------------
+
+
+def kind_of(error: type[RecollectError]) -> str:
+    """The last word of a problem's type: NotFound is not-found."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
+
+
+_BY_KIND = {
+    kind_of(value): value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, RecollectError)
+}
+_BY_STATUS: dict[int, type[RecollectError]] = {
+    400: InvalidInput,
+    401: NotAuthenticated,
+    403: NotAllowed,
+    404: NotFound,
+    405: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    422: InvalidInput,
+    507: StoreFull,
+}
+
+
+def error_of(status: int, content: bytes, retry_after: str | None = None) -> RecollectError:
+    """The error that a server's answer is: the very one it had, where it says so."""
+    try:
+        given = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        given = None
+    said = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    message = str(said.get("detail") or f"the server answered {status}")
+    hint = said.get("hint") or "look at the server's log"
+    if status == 429:
+        wait = float(retry_after) if retry_after and retry_after.isdigit() else 1.0
+        return TooManyRequests(message, hint=hint, retry_after=wait)
+    kind = str(said.get("type", "")).rpartition(":")[2]
+    found = _BY_KIND.get(kind) or _BY_STATUS.get(status, ServerError)
+    return found(message, hint=hint)

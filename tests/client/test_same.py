@@ -1,0 +1,240 @@
+"""Code moves between the library and a server by changing one line: the same script, the same
+answers."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import recollect
+from recollect.errors import (
+    InvalidInput,
+    NotFound,
+)
+from recollect.testing import open_fake
+from recollect.types import StageEvent
+
+BANK = "alice/ünï"  # a name that a path must quote
+ITEMS: list[Any] = [
+    {"id": "m1", "text": "Alice works at Google.", "timestamp": "2026-04-02", "tags": ["work"], "entities": ["Alice", "Google"]},
+    {"id": "m2", "text": "Alice's manager is Dana Okafor.", "timestamp": "2026-04-03T10:20:30.123456Z", "tags": ["work", "people"], "metadata": {"source": "slack", "votes": 3}},
+    {"id": "m3", "text": "The hiring freeze delayed the mobile app.", "timestamp": "2026-05-19", "document_id": "road/map", "context": "planning"},
+    {"id": "m4", "text": "Dana thinks that tea is better than coffee.", "type": "opinion", "confidence": 0.0, "timestamp": "2026-05-20"},
+    {"id": "m5", "text": "The app was late.", "timestamp": "2026-06-01", "kind": "lesson", "title": "Late", "summary": "It was late.", "topic_path": "app/time", "recall_when": ["late apps"], "valid_until": "2030-01-01", "scope": "mobile", "causal_relations": [{"type": "caused_by", "target": "m3", "weight": 0.8}]},
+    {"id": "m6", "text": "Apps are late because of freezes.", "type": "observation", "source_ids": ["m3", "m5"], "timestamp": "2026-06-02", "entities": ["Alice"]},
+]  # fmt: skip
+
+
+def fill(memory: Any) -> list[Any]:
+    """Every verb that writes; what they answer."""
+    out: list[Any] = []
+    say = lambda result: out.append(replace(result, timings={}))  # noqa: E731
+    say(memory.retain(BANK, ITEMS[:5]))
+    say(memory.retain(BANK, ITEMS[5]))
+    say(memory.retain(BANK, "Alice runs every morning. She likes it.", document_id="note", timestamp="2026-06-03", tags=["sport"]))  # fmt: skip
+    say(memory.retain(BANK, {"turns": [{"speaker": "Bob", "text": "Who swims?", "time": "2026-06-04"}, {"speaker": "Alice", "text": "Carol swims.", "time": "2026-06-04"}], "document_id": "chat"}))  # fmt: skip
+    out.append(memory.update(BANK, "m1", text="Alice works at Meta.", tags=["job"]))
+    out.append(memory.reinforce(BANK, "m4", "strong_support"))
+    out.append(memory.review(BANK, "m5"))
+    out.append(memory.invalidate(BANK, "m2"))
+    out.append(memory.restore(BANK, "m2"))
+    out.append(memory.supersede(BANK, "m3", "m5"))
+    out.append(memory.update_document(BANK, "note", tags=["health"]))
+    out.append(memory.configure_bank(BANK, {"mission": "remember", "name": "Alice"}))
+    out.append(memory.forget(BANK, document_id="chat"))
+    return out
+
+
+def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
+    """Every verb that reads."""
+    yield "banks", memory.banks()
+    yield "bank", memory.bank(BANK)
+    yield "stats", memory.stats(BANK)
+    yield "memories", memory.memories(BANK)
+    yield "memories, paged", memory.memories(BANK, limit=2, after="m5")
+    yield "memories, filtered", memory.memories(BANK, type="opinion", tags=["x"], tags_match="any")
+    yield "memories, searched", memory.memories(BANK, contains="alice", document_id="note")
+    yield "load", memory.load(BANK, "m2")
+    yield "load whole", memory.load(BANK, "m5")
+    yield "revisions", memory.revisions(BANK, "m1")
+    yield "links", memory.links(BANK, "m5")
+    yield "documents", memory.documents(BANK)
+    yield "document", memory.document(BANK, "road/map")
+    yield "chunks", memory.chunks(BANK, "note")
+    yield "entities", memory.entities(BANK)
+    yield "export", orjson.dumps(list(memory.export(BANK)))
+    yield "why", memory.why(BANK, "Who is the manager?", "m4", budget="low")
+
+
+RECALLS: list[tuple[str, dict[str, Any]]] = [
+    ("Where does Alice work?", {}),
+    ("Why was the app late?", {"budget": "high", "expand_hops": 1, "types": ["world"]}),
+    ("What happened?", {"temporal_window": ("2026-05-01", "2026-05-31")}),
+    ("What happened?", {"temporal_window": ("2026-05-01T00:00:00Z", "2026-05-20T00:00:00Z")}),
+    ("What happened last month?", {"query_timestamp": "2026-06-15"}),
+    ("Where does Alice work?", {"as_of": "2026-01-01"}),
+    ("app", {"include_chunks": True, "max_chunk_tokens": 50, "include_entities": True, "include_source_facts": True}),
+    ("Who runs?", {"tags": ["health"], "tags_match": "any_strict", "min_score": 0.1}),
+    ("Who runs?", {"tag_groups": [{"not": {"tags": ["health"]}}], "max_tokens": 20}),
+    ("Who knits?", {"min_scores": {"semantic": 0.9}}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def both(serve, tmp_path: Path) -> Iterator[tuple[recollect.Recollect, recollect.Client]]:
+    """One store, opened here and asked for over HTTP."""
+    db = tmp_path / "both.db"
+    with open_fake(db) as here, recollect.connect(serve(db)) as there:
+        yield here, there
+
+
+def test_writing_gives_the_same_answers(serve, tmp_path: Path) -> None:
+    with open_fake(tmp_path / "here.db") as here, recollect.connect(serve()) as there:
+        for mine, theirs in zip(fill(here), fill(there), strict=True):
+            assert _timeless(theirs) == _timeless(mine)
+
+
+def test_reading_gives_the_same_answers(both) -> None:
+    here, there = both
+    fill(here)
+    for (name, mine), (_, theirs) in zip(lookups(here), lookups(there), strict=True):
+        assert theirs == mine, name
+
+
+@pytest.mark.parametrize(("query", "options"), RECALLS)
+def test_recall_gives_the_same_answers(both, query: str, options: dict[str, Any]) -> None:
+    here, there = both
+    fill(here)
+    mine, theirs = (m.recall(BANK, query, **options) for m in (here, there))
+    assert _steady(theirs) == _steady(mine)
+    assert theirs.as_context() == mine.as_context()
+    for hit, told in zip(mine, theirs, strict=True):
+        assert told.arms == hit.arms
+        assert told.scores == pytest.approx(hit.scores)
+        assert told.matched_terms == hit.matched_terms
+        assert told.explanation == hit.explanation
+
+
+def test_a_trace_tells_the_same(both) -> None:
+    here, there = both
+    fill(here)
+    mine, theirs = (m.recall(BANK, "What happened in May?", trace=True) for m in both)
+    assert mine.trace is not None and theirs.trace is not None
+    assert theirs.trace.query.terms == mine.trace.query.terms
+    assert theirs.trace.query.window == mine.trace.query.window
+    assert theirs.trace.candidates == mine.trace.candidates
+    assert {s.stage for s in theirs.trace.stages} == {s.stage for s in mine.trace.stages}
+    assert theirs.trace.as_dict().keys() == mine.trace.as_dict().keys()
+
+
+def test_lean_results_are_as_lean(both) -> None:
+    here, there = both
+    fill(here)
+    mine, theirs = (m.recall(BANK, "app", verbosity="lean") for m in both)
+    assert theirs.as_dict()["results"] == mine.as_dict()["results"]
+
+
+def test_stages_are_told_while_it_runs(both) -> None:
+    here, there = both
+    fill(here)
+    *events, result = there.recall_events(BANK, "Who runs?")
+    assert all(isinstance(e, StageEvent) for e in events)
+    assert {"understand", "fuse", "pack"} <= {e.stage for e in events}
+    assert _steady(result) == _steady(here.recall(BANK, "Who runs?"))
+    seen: list[StageEvent] = []
+    there.recall(BANK, "Who swims?", on_event=seen.append)
+    assert {e.phase for e in seen} == {"start", "stop"}
+
+
+def test_a_bank_moves_through_a_server(both) -> None:
+    here, there = both
+    fill(here)
+    there.import_bank(there.export(BANK), "copy")
+    mine, theirs = here.recall("copy", "Who runs?"), here.recall(BANK, "Who runs?")
+    assert [(h.text, h.score) for h in mine] == [(h.text, h.score) for h in theirs]
+    assert there.clear("copy") == len(here.memories(BANK, limit=1000))
+    there.delete_bank("copy")
+    assert [b.id for b in there.banks()] == [BANK]
+
+
+ERRORS = [
+    (NotFound, lambda m: m.recall("nobody", "Who?")),
+    (NotFound, lambda m: m.load(BANK, "nothing")),
+    (NotFound, lambda m: m.document(BANK, "nothing")),
+    (NotFound, lambda m: m.delete_bank("nobody")),
+    (NotFound, lambda m: m.memories(BANK, after="nothing")),
+    (InvalidInput, lambda m: m.retain(BANK, {"contents": "x"})),
+    (InvalidInput, lambda m: m.retain(BANK, 7)),
+    (InvalidInput, lambda m: m.recall(BANK, "")),
+    (InvalidInput, lambda m: m.recall(BANK, "Who?", budget="huge")),
+    (InvalidInput, lambda m: m.recall(BANK, "Who?", no_such_option=1)),
+    (InvalidInput, lambda m: m.forget(BANK)),
+    (InvalidInput, lambda m: m.import_bank([{"recollect": 99}], "x")),
+]
+
+
+@pytest.mark.parametrize(("kind", "call"), ERRORS)
+def test_the_same_errors_are_raised(both, kind, call) -> None:
+    here, there = both
+    here.retain(BANK, "Alice runs.")
+    for memory in both:
+        with pytest.raises(kind) as raised:
+            call(memory)
+        assert raised.value.hint
+
+
+async def test_the_async_client_gives_the_same_answers(both, serve, tmp_path: Path) -> None:
+    here, there = both
+    fill(here)
+    url = there._server.url
+    async with recollect.aconnect(url) as client:
+        assert await client.memories(BANK) == here.memories(BANK)
+        assert orjson.dumps(await client.export(BANK)) == orjson.dumps(list(here.export(BANK)))
+        result = await client.recall(BANK, "Where does Alice work?", explain=True)
+        mine = here.recall(BANK, "Where does Alice work?")
+        assert _steady(result) == _steady(mine)
+        assert [h.explanation for h in result] == [h.explanation for h in mine]
+        items = [item async for item in client.recall_events(BANK, "Who runs?")]
+        assert isinstance(items[0], StageEvent)
+        many = await asyncio.gather(*(client.recall(BANK, f"Who runs {n}?") for n in range(8)))
+        assert len(many) == 8
+        plain = await client.recall(BANK, "Where does Alice work?")
+        with pytest.raises(InvalidInput, match="not asked"):
+            _ = plain.results[0].explanation
+
+
+def test_both_clients_have_the_same_verbs_as_the_library() -> None:
+    only_here = {
+        "store", "embedder", "warm", "retain_accepted", "reembed", "copy", "relate", "reinstate", "due",
+        "count", "count_documents", "tags", "entity", "entity_page", "entity_graph", "linked",
+    }  # fmt: skip
+    only_there = {"submit", "operation", "operations", "cancel", "drive"}
+    library = {n for n, _ in inspect.getmembers(recollect.Recollect) if not n.startswith("_")}
+    for client in (recollect.Client, recollect.AsyncClient):
+        verbs = {n for n, _ in inspect.getmembers(client) if not n.startswith("_")}
+        assert verbs - only_there == library - only_here
+
+
+def _timeless(value: Any) -> Any:
+    """Without the clock of the store it is from."""
+    if isinstance(value, recollect.Memory):
+        return replace(
+            value, created_at=None, updated_at=None, last_reviewed_at=None, mentioned_at=None
+        )
+    if hasattr(value, "updated_at"):
+        return replace(value, created_at=None, updated_at=None)
+    if isinstance(value, recollect.RetainResult):
+        items = tuple(replace(i, memory_ids=len(i.memory_ids)) for i in value.items)
+        return replace(value, items=items, new=len(value.new))
+    return value
+
+
+def _steady(result: Any) -> Any:
+    return replace(result, timings={}, cached=False)
