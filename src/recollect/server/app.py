@@ -32,6 +32,7 @@ from recollect.server.routes import (
     documents,
     entities,
     health,
+    library,
     memories,
     operations,
     recall,
@@ -46,7 +47,7 @@ log = logging.getLogger("recollect.server")
 # An answer of 100 kB: level 1 makes it 14 kB in 1 ms, level 9 makes it 12 kB in 4 ms.
 GZIP_LEVEL, GZIP_FROM = 1, 1400
 API = "/v1/"
-ROUTERS = (health, recall, memories, documents, entities, operations, banks, unserved)
+ROUTERS = (health, recall, memories, documents, entities, operations, banks, library, unserved)
 DESCRIPTION = """A memory for AI agents: retain what was said, recall what matters, see why.
 
 The paths, names and shapes of Hindsight 1.1.0's API, so that its clients work unchanged; what is
