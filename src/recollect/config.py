@@ -43,6 +43,9 @@ class Settings:
     token_vectors: bool = True
     agent_names: tuple[str, ...] = ("assistant", "agent", "ai", "bot")
     busy_timeout_ms: int = 30_000
+    read_dsn: str | None = None  # PostgreSQL: where recalls read, a replica of `db`
+    pool_size: int = 8  # PostgreSQL: connections for reading; writing has half as many of its own
+    pg_schema: str = "recollect"  # PostgreSQL: where the tables are
     threads: int = 2
     # --- as a server: `recollect serve`
     host: str = "127.0.0.1"

@@ -20,6 +20,7 @@ catch them all.
     │   ├── StoreReadOnly   the file or its folder cannot be written
     │   ├── StoreFull       no room left on the disk
     │   ├── StoreDamaged    the file is damaged
+    │   ├── StoreUnavailable  the database server cannot be reached, or gave up
     │   └── LeaseLost       another worker has taken over the operation; nothing was written
     └── ModelError          a model is missing, wrong or does not answer
 """
@@ -100,6 +101,10 @@ class StoreFull(StoreError):
 
 
 class StoreDamaged(StoreError):
+    pass
+
+
+class StoreUnavailable(StoreError):
     pass
 
 

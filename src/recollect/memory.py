@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from recollect.config import Settings, load_settings
-from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.errors import ConfigError, InvalidInput, NotFound, StoreError
 from recollect.recall.result import RecallResult
 from recollect.storage.base import BankStats, ModelIdentity, Store
 from recollect.telemetry import OnEvent, Run
@@ -71,10 +71,7 @@ class Recollect:
 
         path = self.settings.db or str(default_path())
         if path.startswith(("postgres://", "postgresql://")):
-            raise InvalidInput(
-                "this build has no PostgreSQL store",
-                hint="give a file path; the embedded store needs no server",
-            )
+            return open_postgres(path, self.settings, self._identity)
         if path == ":memory:":
             self._temporary = tempfile.TemporaryDirectory(prefix="recollect-")
             path = str(Path(self._temporary.name) / "memory.db")
@@ -608,6 +605,26 @@ RECALL_OPTIONS = {
 
 def open_memory(db: str | Path | None = None, **settings: Any) -> Recollect:
     return Recollect(load_settings(db=None if db is None else str(db), **settings))
+
+
+def open_postgres(dsn: str, settings: Settings, model: Callable[[], ModelIdentity]) -> Store:
+    try:
+        from recollect.storage.postgres.store import PostgresStore
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool", "pgvector"):
+            raise
+        raise ConfigError(
+            f"PostgreSQL needs a package that is not here: {error.name}",
+            hint="pip install 'recollect[postgres]'",
+        ) from error
+    return PostgresStore(
+        dsn,
+        model=model,
+        read_dsn=settings.read_dsn,
+        schema=settings.pg_schema,
+        pool_size=settings.pool_size,
+        busy_timeout_ms=settings.busy_timeout_ms,
+    )
 
 
 def default_path() -> Path:

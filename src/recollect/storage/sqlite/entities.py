@@ -34,6 +34,7 @@ _SCANS = 200  # words looked for in the text of all names before a table of them
 class EntityCache:
     def __init__(self) -> None:
         self.seq = -1
+        self.lock = threading.RLock()
         self.names: dict[int, str] = {}
         self.resolver = SharedResolver()
 

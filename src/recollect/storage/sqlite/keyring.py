@@ -38,11 +38,11 @@ class SqliteKeyRing:
 
     def find(self, key_id: str) -> tuple[ApiKey, bytes] | None:
         rows = self._execute(f"SELECT {_COLUMNS} FROM keys WHERE id = ?", (key_id,))
-        return (_from_row(rows[0]), rows[0][7]) if rows else None
+        return (key_from_row(rows[0]), rows[0][7]) if rows else None
 
     def all(self) -> list[ApiKey]:
         rows = self._execute(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id", ())
-        return [_from_row(row) for row in rows]
+        return [key_from_row(row) for row in rows]
 
     def revoke(self, key_id: str, at: int) -> ApiKey:
         with self._transaction() as db:
@@ -55,7 +55,7 @@ class SqliteKeyRing:
         return found[0]
 
 
-def _from_row(row: Any) -> ApiKey:
+def key_from_row(row: Any) -> ApiKey:
     key_id, name, scopes, banks, created_at, expires_at, revoked_at, _ = row
     return ApiKey(
         id=key_id,

@@ -194,7 +194,7 @@ class SqliteQueue:
             f"SELECT {_COLUMNS}, o.payload {_FROM} WHERE b.id = ? AND o.id = ?",
             (bank, operation_id),
         )
-        return _from_row(rows[0]) if rows else None
+        return operation_from_row(rows[0]) if rows else None
 
     def operations(
         self, bank: str, limit: int, after: str | None, where: Mapping[str, Any]
@@ -213,7 +213,7 @@ class SqliteQueue:
             ORDER BY o.number DESC LIMIT ?""",
             (bank, number, *where.values(), limit),
         )
-        return [_from_row(row) for row in rows]
+        return [operation_from_row(row) for row in rows]
 
     def counts(self, bank: str | None = None) -> Mapping[OperationState, int]:
         rows = self._execute(
@@ -309,10 +309,10 @@ def _one(db: sqlite3.Connection, bank: str, operation_id: str) -> Operation:
     ).fetchone()
     if row is None:
         raise unknown_operation(bank, operation_id)
-    return _from_row(row)
+    return operation_from_row(row)
 
 
-def _from_row(row: Any) -> Operation:
+def operation_from_row(row: Any) -> Operation:
     state = OperationState(row[3])
     waits = state not in FINISHED and row[10] > 0
     return Operation(

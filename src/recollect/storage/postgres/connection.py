@@ -1,0 +1,237 @@
+"""Connections: a bounded pool, taken with patience, and what each failure means."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psycopg
+from pgvector.psycopg.halfvec import register_halfvec_info
+from psycopg import Connection, errors
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types import TypeInfo
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from recollect.errors import (
+    NotAStore,
+    RecollectError,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+log = logging.getLogger("recollect.postgres")
+T = TypeVar("T")
+Db = Connection[tuple[Any, ...]]
+
+FIRST_WAIT = 0.5  # seconds; doubled with every further try
+SLOW = 0.05  # seconds: taking a connection longer than this is worth a line in the log
+_LOST = {"57P01", "57P02", "57P03", "25P03", "40001", "40P01"}  # shutdown, start-up, give way
+
+
+class Lost(Exception):
+    """The connection went away, or the server asked to give way: nothing of it took effect, or
+    whoever tries again finds out whether it did."""
+
+
+class Connections:
+    """A pool of at most `size` connections to one server."""
+
+    def __init__(self, dsn: str, schema: str, size: int, patience: float, lock_ms: int) -> None:
+        self.place = place(dsn)
+        self._schema = schema
+        self._lock_ms = lock_ms
+        self._patience = patience
+        self._info: TypeInfo | None = None
+        self._pool: ConnectionPool[Db] = ConnectionPool(
+            dsn,
+            min_size=1,
+            max_size=size,
+            open=False,
+            configure=self._configure,
+            num_workers=1,
+            name="recollect",
+            timeout=patience,
+            kwargs={"autocommit": True, "connect_timeout": 10, **_keepalive(dsn)},
+        )
+
+    def open(self) -> None:
+        self._pool.open()
+
+    def close(self) -> None:
+        self._pool.close(timeout=2.0)
+
+    def _configure(self, connection: Db) -> None:
+        prepare_session(connection, self._schema, self._lock_ms)
+        if self._info is None:
+            self._info = TypeInfo.fetch(connection, "halfvec")
+        if self._info is not None:
+            register_halfvec_info(connection, self._info)
+
+    # --- taking one --------------------------------------------------------------------------
+
+    def acquire(self) -> tuple[Db, float]:
+        """A connection and the seconds it took to get it. Tried again and again, each time with
+        more patience: under pressure a call gets slower, not wrong."""
+        began, wait = time.perf_counter(), FIRST_WAIT
+        while True:
+            left = self._patience - (time.perf_counter() - began)
+            try:
+                connection = self._pool.getconn(timeout=max(0.01, min(wait, left)))
+                break
+            except PoolClosed as error:
+                raise StoreError(
+                    f"{self.place} is closed", hint="open it again with recollect.open()"
+                ) from error
+            except (PoolTimeout, TooManyRequests) as error:
+                if left <= wait:
+                    raise self._exhausted() from error
+                wait *= 2
+        took = time.perf_counter() - began
+        if took > SLOW:
+            log.warning("waited %.0f ms for a connection: %s", took * 1e3, self._state())
+        return connection, took
+
+    def release(self, connection: Db) -> None:
+        self._pool.putconn(connection)
+
+    def _state(self) -> str:
+        held = self._pool.get_stats()
+        return (
+            f"{held.get('pool_size', 0)} of {self._pool.max_size} in the pool,"
+            f" {held.get('pool_available', 0)} idle, {held.get('requests_waiting', 0)} waiting"
+        )
+
+    def _exhausted(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"no connection to {self.place} within {self._patience:g} s ({self._state()})",
+            hint="is the server up? under load, raise pool_size or run fewer callers at once",
+        )
+
+    # --- using one ---------------------------------------------------------------------------
+
+    def attempt(self, work: Callable[[Db], T]) -> T:
+        """`work` on a connection, and on another when that one is lost: for what may be done
+        twice."""
+        return self.persist(lambda: self._once(work))
+
+    def _once(self, work: Callable[[Db], T]) -> T:
+        connection, _ = self.acquire()
+        try:
+            with translated(self.place):
+                return work(connection)
+        finally:
+            self.release(connection)
+
+    def persist(self, work: Callable[[], T]) -> T:
+        """`work` until it is not `Lost`, at once and then with longer and longer pauses."""
+        began, wait, tries = time.perf_counter(), FIRST_WAIT, 0
+        while True:
+            try:
+                return work()
+            except Lost as lost:
+                tries += 1
+                if time.perf_counter() - began + wait > self._patience:
+                    raise StoreUnavailable(
+                        f"{self.place} does not answer: {lost}",
+                        hint="what was acknowledged is safe; try again when the server is back",
+                    ) from lost
+                log.warning("lost a connection to %s (%s), trying again", self.place, lost)
+                self._pool.check()  # others of the pool may have gone the same way
+                if tries > 1:
+                    time.sleep(wait)
+                    wait *= 2
+
+
+def prepare_session(connection: Db, schema: str, lock_ms: int) -> None:
+    """Our tables first, whatever else the role looks at after them (pgvector may be anywhere)."""
+    connection.execute(
+        """SELECT set_config('search_path', quote_ident(%s) || ', ' || current_setting('search_path'), false),
+          set_config('lock_timeout', %s, false), set_config('jit', 'off', false)""",
+        (schema, str(lock_ms)),
+    )
+
+
+def place(dsn: str) -> str:
+    """Server and database as one may show them: no password."""
+    try:
+        told = conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError as error:
+        raise StoreError(
+            f"this is no PostgreSQL address: {error}".strip(),
+            hint="postgresql://user@host:5432/database",
+        ) from error
+    host = told.get("host") or told.get("hostaddr") or "localhost"
+    return f"postgresql://{host}/{told.get('dbname') or told.get('user') or ''}"
+
+
+def _keepalive(dsn: str) -> dict[str, Any]:
+    """A peer that vanished without a word is noticed in a minute, unless the DSN says otherwise."""
+    given = conninfo_to_dict(dsn)
+    wanted: dict[str, Any] = {
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "application_name": "recollect",
+    }
+    return {name: value for name, value in wanted.items() if name not in given}
+
+
+class translated:
+    """psycopg's errors in our words; a lost connection as `Lost`."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, psycopg.Error):
+            if is_lost(error):
+                raise Lost(first_line(error)) from error
+            raise explained(error, self._place) from error
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, psycopg.OperationalError)
+    return state in _LOST or state.startswith("08")
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).strip().splitlines()[0]
+
+
+def explained(error: psycopg.Error, place: str) -> RecollectError:
+    text, state = first_line(error), error.sqlstate or ""
+    if isinstance(error, errors.LockNotAvailable):
+        return StoreLocked(
+            f"{place}: somebody else is writing to this bank and did not finish in time",
+            hint="wait for it, or raise busy_timeout_ms",
+        )
+    if isinstance(error, errors.QueryCanceled):
+        return StoreUnavailable(
+            f"{place}: {text}", hint="raise the role's statement_timeout, or ask for less at once"
+        )
+    if state.startswith("53") or isinstance(error, errors.IoError):
+        return StoreFull(
+            f"{place}: {text}; nothing of this call was stored",
+            hint="free room on the server and retry: everything acknowledged before is safe",
+        )
+    if isinstance(error, errors.ReadOnlySqlTransaction | errors.InsufficientPrivilege):
+        return StoreReadOnly(
+            f"{place}: {text}", hint="write to the primary, as a role that may: docs/postgres.md"
+        )
+    if isinstance(error, errors.UndefinedTable | errors.UndefinedColumn | errors.UndefinedFunction):
+        return NotAStore(
+            f"{place}: {text}", hint="the tables are not recollect's; give another database"
+        )
+    return StoreError(f"{place}: {text}", hint="this should not happen; please report it")

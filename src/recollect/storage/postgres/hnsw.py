@@ -1,0 +1,97 @@
+"""HNSW indexes: one for each large bank by itself, over its vectors up to a key.
+
+A graph over all banks would be searched through other banks' memories; and inserting into a graph
+costs as much as ten retains. So an index is made of what is there, beside the traffic, and what
+comes later is searched exactly until so much has come that another one pays.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from psycopg import sql
+
+from recollect.storage.postgres.connection import Connections, Db, log
+from recollect.storage.postgres.queries import query
+from recollect.storage.postgres.session import Head
+
+WORTH_IT = 20_000  # memories: below, looking at each is as fast
+GROWN = 0.25  # of the bank: so much may be searched exactly before the index is made anew
+M, EF_CONSTRUCTION = 16, 100
+
+
+def is_due(head: Head) -> bool:
+    unindexed = head.next_key - 1 - head.indexed_key
+    return head.size >= WORTH_IT and unindexed >= max(WORTH_IT, GROWN * head.size)
+
+
+def prefix(bank: str) -> str:
+    """Of the names of a bank's indexes."""
+    return f"features_hnsw_{blake2b(bank.encode(), digest_size=8).hexdigest()}_"
+
+
+def build(connections: Connections, bank: str, *, memory: str = "512MB") -> int:
+    """Make a bank's index of everything it holds now; gives the key it reaches. Nobody waits for
+    it, and one process at a time makes it: 0 when another one is at it."""
+
+    def work(db: Db) -> int:
+        lock = prefix(bank)
+        (ours,) = db.execute("SELECT pg_try_advisory_lock(hashtext(%s))", (lock,)).fetchone() or (
+            False,
+        )
+        if not ours:
+            return 0
+        try:
+            return _build(db, bank, memory)
+        finally:
+            db.execute("SELECT pg_advisory_unlock(hashtext(%s))", (lock,))
+
+    return connections.attempt(work)
+
+
+def _build(db: Db, bank: str, memory: str) -> int:
+    row = db.execute(query("head"), {"bank": bank}).fetchone()
+    if row is None:
+        return 0
+    head = Head(*row)
+    upto = head.next_key - 1
+    drop(db, bank, keep=head.indexed_key)  # what a builder that died left behind
+    if not head.size or upto == head.indexed_key:
+        return head.indexed_key
+    name = f"{prefix(bank)}{upto}"
+    log.info("indexing bank %r up to memory %d", bank, upto)
+    db.execute(sql.SQL("SET maintenance_work_mem = {}").format(sql.Literal(memory)))
+    db.execute("SET lock_timeout = 0")
+    try:
+        db.execute(
+            sql.SQL(
+                "CREATE INDEX CONCURRENTLY {name} ON features USING hnsw ((vector::halfvec({n})) halfvec_ip_ops)"
+                " WITH (m = {m}, ef_construction = {ef}) WHERE bank_id = {bank} AND key <= {upto}"
+            ).format(
+                name=sql.Identifier(name),
+                n=sql.Literal(head.dimensions),
+                m=sql.Literal(M),
+                ef=sql.Literal(EF_CONSTRUCTION),
+                bank=sql.Literal(bank),
+                upto=sql.Literal(upto),
+            )
+        )
+        given = {"bank": bank, "key": upto, "dimensions": head.dimensions}
+        db.execute(query("set_indexed"), given)
+    finally:
+        db.execute("RESET maintenance_work_mem")
+        db.execute("RESET lock_timeout")
+    drop(db, bank, keep=upto)
+    return upto
+
+
+def drop(db: Db, bank: str, *, keep: int = 0) -> None:
+    """A bank's indexes, but for the one that reaches `keep`."""
+    rows = db.execute(
+        """SELECT i.relname FROM pg_class i JOIN pg_index x ON x.indexrelid = i.oid
+        WHERE x.indrelid = 'features'::regclass AND starts_with(i.relname, %s)""",
+        (prefix(bank),),
+    ).fetchall()
+    for (name,) in rows:
+        if name != f"{prefix(bank)}{keep}":
+            db.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))

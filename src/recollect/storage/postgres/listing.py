@@ -1,0 +1,40 @@
+"""Which memories a listing shows, as SQL over `memories m` and `features f`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recollect.storage.base import Listing
+from recollect.storage.postgres.filters import tagged
+
+
+def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
+    parts: list[str] = []
+    values: dict[str, Any] = {}
+    for column in ("type", "state", "document_id"):
+        value = getattr(where, column)
+        if value is not None:
+            values[column] = str(value)
+            parts.append(f"m.{column} = %({column})s")
+    if where.state is None:
+        parts.append("m.state <> 'revised'")
+    if where.contains:
+        values["contains"] = where.contains
+        # Lower case as the embedded store has it: of ASCII letters.
+        parts.append('strpos(lower(m.text COLLATE "C"), lower(%(contains)s COLLATE "C")) > 0')
+    if where.keys is not None:
+        values["only"] = sorted(where.keys)
+        parts.append("m.key = ANY(%(only)s::bigint[])")
+    if where.tags is not None:
+        parts.append(tagged(where.tags, values))
+    if where.axis is not None:
+        parts.append(f"m.{where.axis} IS NOT NULL")
+        for name, compare in (("since", ">="), ("until", "<")):
+            if getattr(where, name) is not None:
+                values[name] = getattr(where, name)
+                parts.append(f"m.{where.axis} {compare} %({name})s")
+    return " AND ".join(parts), values
+
+
+def order(where: Listing) -> str:
+    return "m.key DESC" if where.axis is None else f"m.{where.axis} DESC, m.key DESC"

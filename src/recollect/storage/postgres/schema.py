@@ -1,0 +1,118 @@
+"""The schema: made and brought up to date when a store is opened, by one server at a time."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from recollect.errors import NewerStore, StoreError, StoreUnavailable
+from recollect.storage.postgres.connection import (
+    Db,
+    first_line,
+    place,
+    prepare_session,
+    translated,
+)
+
+# Every table of a bank, the bank's own row first: the order in which they are distributed.
+TABLES = (
+    "banks", "documents", "chunks", "memories", "features", "mentions", "postings", "tokens",
+    "entities", "links", "evidence", "sources", "staged", "operations",
+)  # fmt: skip
+OLDEST = 150_000  # PostgreSQL 15
+_MIGRATING = 0x7265636F  # "reco": the advisory lock of whoever migrates
+
+
+def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
+    """(version, SQL) in order; file 0003.sql brings a store from version 2 to 3."""
+    folder = folder or files("recollect.storage.postgres") / "migrations"
+    found = [f for f in folder.iterdir() if f.name.endswith(".sql")]
+    return sorted((int(f.name.removesuffix(".sql")), f.read_text("utf-8")) for f in found)
+
+
+def prepare(dsn: str, schema: str, *, steps: list[tuple[int, str]] | None = None) -> None:
+    """Make the database a store of the current version, or say why it cannot be one."""
+    steps = steps or migrations()
+    where = place(dsn)
+    try:
+        connection = psycopg.connect(dsn, autocommit=True, connect_timeout=10)
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"{where} cannot be reached: {first_line(error)}",
+            hint="check host, port, role and password, and that the server is up",
+        ) from error
+    with connection, translated(where):
+        prepare_session(connection, schema, 60_000)
+        held = _version(connection, schema)
+        if held < steps[-1][0]:
+            _check_server(connection, where)
+            _migrate(connection, schema, steps, where)
+        elif held > steps[-1][0]:
+            raise NewerStore(
+                f"{where} was written by a newer recollect (format {held}, this one knows {steps[-1][0]})",
+                hint="upgrade: pip install --upgrade recollect",
+            )
+
+
+def _version(connection: Db, schema: str) -> int:
+    """0 when there is nothing of ours yet."""
+    table = sql.Identifier(schema, "format").as_string(connection)
+    (there,) = _one(connection, "SELECT to_regclass(%s) IS NOT NULL", (table,))
+    if not there:
+        return 0
+    query = sql.SQL("SELECT max(version) FROM {}").format(sql.Identifier(schema, "format"))
+    (version,) = _one(connection, query, ())
+    return int(version or 0)
+
+
+def _check_server(connection: Db, where: str) -> None:
+    if connection.info.server_version < OLDEST:
+        raise StoreError(
+            f"{where} is PostgreSQL {connection.info.server_version // 10_000}",
+            hint="recollect needs PostgreSQL 15 or newer",
+        )
+    # Looked up before it is made: CREATE EXTENSION asks every node, and fails when one is down.
+    (there,) = _one(connection, "SELECT count(*) FROM pg_extension WHERE extname = 'vector'", ())
+    if there:
+        return
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.errors.UniqueViolation:  # another server made it this very moment
+        return
+    except psycopg.Error as error:
+        raise StoreError(
+            f"{where} has no pgvector: {first_line(error)}",
+            hint="install pgvector 0.8 or newer on the server and run, as its owner: CREATE EXTENSION vector",
+        ) from error
+
+
+def _migrate(connection: Db, schema: str, steps: list[tuple[int, str]], where: str) -> None:
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
+        version = _version(connection, schema)  # another may have done it while we waited
+        if version == 0:
+            connection.execute(
+                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
+            )
+            connection.execute(
+                sql.SQL("CREATE TABLE {} (version integer NOT NULL)").format(
+                    sql.Identifier(schema, "format")
+                )
+            )
+        for number, script in steps:
+            if number > version:
+                connection.execute(script.encode())  # several statements, in this transaction
+                connection.execute(
+                    sql.SQL("INSERT INTO {} VALUES (%s)").format(sql.Identifier(schema, "format")),
+                    (number,),
+                )
+
+
+def _one(connection: Db, query: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    row = connection.execute(query, arguments).fetchone()
+    assert row is not None
+    return row

@@ -1,0 +1,362 @@
+"""The searches of a view: arms, links, filters, all inside the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+
+from recollect.storage.base import (
+    Ask,
+    Columns,
+    Edges,
+    Expansion,
+    Filter,
+    Floats,
+    Found,
+    Keys,
+    Sharing,
+)
+from recollect.storage.postgres.filters import clause
+from recollect.storage.postgres.held import (
+    RECORD_ROW,
+    WINDOW_ROW,
+    Held,
+    blank,
+    columns,
+    unpacked,
+)
+from recollect.storage.postgres.postings import FieldTotals, Postings
+from recollect.storage.postgres.queries import query
+from recollect.storage.postgres.session import Head, Session
+from recollect.storage.ranking import exact_dots, top
+from recollect.types import CAUSAL
+
+SIFTED = 2000  # more memories than this at once are compared in the database, in half precision
+SAMPLE = 256  # memories looked at to estimate how many a filter lets through
+FEW = 0.02  # a filter that lets fewer through is searched exactly: the index would wade
+MOST_EF = 1000  # pgvector's own limit
+_EXPANDED = np.dtype([("key", ">i8"), ("shared", ">f4"), ("semantic", ">f4"), ("causal", ">f4")])
+_EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
+_SHARED = np.dtype([("mine", ">i8"), ("other", ">i8"), ("shared", ">f4")])
+_SIMILAR = np.dtype([("key", ">i8"), ("similar", ">f4")])
+_KEY = np.dtype(">i8")
+_KINDS = sorted(k.value for k in CAUSAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """What the semantic arm brought: enough for `near` answers to one vector."""
+
+    vector: Floats
+    allowed: Filter
+    near: int
+    keys: Keys
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What the temporal arm brought."""
+
+    start: int | None
+    end: int | None
+    allowed: Filter
+    vector: Floats
+    rows: NDArray[np.void]
+
+
+class Searching:
+    """The search half of a view."""
+
+    def __init__(self, bank: str, head: Head, session: Session) -> None:
+        self.bank = bank
+        self.head = head
+        self.session = session
+        self.held = Held(head.dimensions)
+        fields = FieldTotals(np.array(head.field_length), np.array(head.field_count))
+        self._postings = Postings(head.size, head.next_key, fields)
+        self._near: _Near | None = None
+        self._inside: _Inside | None = None
+        self._shares: dict[Filter, float] = {}
+
+    def fetch(
+        self, name: str, allowed: Filter | None = None, *, prepare: bool | None = None, **given: Any
+    ) -> list[tuple[Any, ...]]:
+        condition, values = ("true", {}) if allowed is None else clause(allowed)
+        sql = query(name, condition, self.head.dimensions)
+        return self.session.fetch(sql, {"bank": self.bank, **values, **given}, prepare=prepare)
+
+    def _blob(self, name: str, allowed: Filter | None = None, **given: Any) -> bytes | None:
+        return self.fetch(name, allowed, **given)[0][0]
+
+    # --- the arms, together ------------------------------------------------------------------
+
+    def gather(self, ask: Ask) -> None:
+        """Everything the semantic, keyword and temporal arms need, in one statement; they then
+        answer from it."""
+        parts: list[bytes] = []
+        given: dict[str, Any] = {"bank": self.bank}
+        condition, values = clause(ask.allowed)
+        given |= values
+        first: Sequence[bytes] = ()
+        near = _slack(ask.depth)
+        if ask.vector is not None:
+            given |= {"vector": HalfVector(ask.vector), "near": near}
+            arm, first = self._semantic_arm(ask.allowed, near, given)
+            parts.append(query(arm, condition, self.head.dimensions))
+        terms = self._postings.missing(ask.terms)
+        if terms:
+            given["terms"] = terms
+            parts.append(query("arm_keyword"))
+        if ask.window is not None and ask.vector is not None:
+            given |= {"start": ask.window[0], "end": ask.window[1]}
+            parts.append(query("arm_temporal", condition))
+        if not parts:
+            return
+        # Planned anew each time: a plan for all banks at once would suit none of them, and only
+        # one that knows the bank can use its index.
+        rows = self.session.fetch(
+            b"\nUNION ALL\n".join(b"(" + part + b")" for part in parts),
+            given,
+            prepare=False,
+            first=first,
+        )
+        self._learn(ask, near, terms, rows)
+
+    def _learn(self, ask: Ask, near: int, terms: list[int], rows: list[tuple[Any, ...]]) -> None:
+        for arm, *_, data in rows:
+            if arm == "s" and ask.vector is not None:
+                self._near = _Near(ask.vector, ask.allowed, near, self.held.add(data))
+            elif arm == "t" and ask.window is not None and ask.vector is not None:
+                inside = np.sort(unpacked(data, WINDOW_ROW), order="key")
+                self._inside = _Inside(*ask.window, ask.allowed, ask.vector, inside)
+        self._postings.learn(terms, [row[1:] for row in rows if row[0] == "k"])
+
+    def _semantic_arm(
+        self, allowed: Filter, near: int, given: dict[str, Any]
+    ) -> tuple[str, Sequence[bytes]]:
+        """Which way to the nearest, and the settings it needs."""
+        if not self._indexed(allowed):
+            return "arm_semantic_exact", ()
+        given["indexed"] = self.head.indexed_key
+        return "arm_semantic_indexed", index_settings(near)
+
+    def _indexed(self, allowed: Filter) -> bool:
+        """Whether the index is worth it: estimated from memories drawn evenly over the bank, not
+        from the server's statistics, which lag behind what was written."""
+        if not self.head.indexed_key:
+            return False
+        if allowed == Filter():
+            return True
+        share = self._shares.get(allowed)
+        if share is None:
+            drawn = np.unique(np.linspace(1, self.head.next_key - 1, SAMPLE).astype(np.int64))
+            there, passed = self.fetch("sample", allowed, keys=drawn.tolist())[0]
+            share = self._shares[allowed] = passed / max(there, 1)
+        return share > FEW
+
+    # --- semantic ----------------------------------------------------------------------------
+
+    def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found:
+        near = _slack(k)
+        held = self._near
+        if (
+            held is None
+            or held.near < near
+            or held.allowed != allowed
+            or not np.array_equal(held.vector, vector)
+        ):
+            self.gather(Ask(vector, (), allowed, k))
+            held = self._near
+        assert held is not None
+        # The database rounds the query to half precision; what is near the top is scored again
+        # in full, as in every store.
+        exact = exact_dots(vector, self.held.vectors[self.held.rows(held.keys)])
+        over = exact >= floor
+        return Found(*top(exact[over], held.keys[over], k))
+
+    def similarity(self, vector: Floats, keys: Keys) -> Floats:
+        """Exact for what is ranked against each other; a whole window of thousands is only sifted."""
+        if len(keys) <= SIFTED:
+            self._hold(keys)
+            known = self.held.has(keys)
+            scores = np.zeros(len(keys), np.float32)
+            scores[known] = exact_dots(vector, self.held.vectors[self.held.rows(keys[known])])
+            return scores
+        inside = self._inside
+        if inside is None or not np.array_equal(inside.vector, vector):
+            blob = self._blob("similar", keys=keys.tolist(), vector=HalfVector(vector))
+            rows = np.sort(unpacked(blob, _SIMILAR), order="key")
+        else:
+            rows = inside.rows
+        scores, known = _aligned(rows["key"], rows["similar"], keys)
+        return np.where(known, scores, 0).astype(np.float32)
+
+    def _hold(self, keys: Keys) -> None:
+        """Read what is not here yet of these."""
+        missing = np.unique(self.held.missing(keys))
+        if len(missing):
+            self.held.add(
+                self._blob("allowed_rows", keys=missing.tolist(), blank=blank(self.head.dimensions))
+            )
+
+    # --- keyword -----------------------------------------------------------------------------
+
+    def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found:
+        """Best first, so many at a time as the filter may leave, until k have passed it."""
+        scores = self._scored(terms)
+        keys = np.flatnonzero(scores > 0)
+        take = k + k // 4 + 32
+        if allowed != Filter():
+            take *= 4
+        tried, passed = 0, np.empty(0, np.int64)
+        while tried < len(keys) and len(passed) < k:
+            if tried and len(passed) < FEW * tried:  # hardly anything passes: ask for all that does
+                every = unpacked(self._blob("all_allowed_keys", allowed, prepare=False), _KEY)
+                passed = keys[np.isin(keys, every.astype(np.int64))]
+                break
+            best, _ = top(scores[keys], keys, tried + take)
+            passed = np.concatenate([passed, self._passing(best[tried:], allowed, k)])
+            tried, take = tried + take, 2 * take
+        return Found(*top(scores[passed], passed, k))
+
+    def _passing(self, keys: Keys, allowed: Filter, k: int) -> Keys:
+        """Those that the filter lets through. A few are read whole: they will be asked about."""
+        if len(keys) <= 2 * k + 32:
+            given = {"keys": keys.tolist(), "blank": blank(self.head.dimensions)}
+            return self.held.add(self._blob("allowed_rows", allowed, **given))
+        return unpacked(self._blob("allowed_keys", allowed, keys=keys.tolist()), _KEY).astype(
+            np.int64
+        )
+
+    def _scored(self, terms: Sequence[int]) -> Floats:
+        if self._postings.missing(terms):
+            self.gather(Ask(None, terms, Filter(), 0))
+        return self._postings.scores(terms)
+
+    def keyword_scores(self, terms: Sequence[int], keys: Keys) -> Floats:
+        return self._scored(terms)[keys]
+
+    def keyword_ceiling(self, terms: Sequence[int]) -> float:
+        self._scored(terms)
+        return self._postings.ceiling(terms)
+
+    # --- time --------------------------------------------------------------------------------
+
+    def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys:
+        held = self._inside
+        if held is not None and (held.start, held.end, held.allowed) == (start, end, allowed):
+            return held.rows["key"].astype(np.int64)
+        blob = self._blob("window_keys", allowed, start=start, end=end, prepare=False)
+        return unpacked(blob, _KEY).astype(np.int64)
+
+    # --- links -------------------------------------------------------------------------------
+
+    def expand(
+        self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
+    ) -> Expansion:
+        blob = self._blob(
+            "expand",
+            allowed,
+            keys=seeds.tolist(),
+            entities=list(entities),
+            limit=per_entity,
+            causal=_KINDS,
+        )
+        rows = unpacked(blob, _EXPANDED)
+        return Expansion(
+            rows["key"].astype(np.int64),
+            rows["shared"].astype(np.float32),
+            rows["semantic"].astype(np.float32),
+            rows["causal"].astype(np.float32),
+        )
+
+    def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
+        """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
+        given = {"keys": keys.tolist(), "limit": per_node, "causal": _KINDS}
+        rows = unpacked(self._blob("edges", allowed, **given), _EDGE)
+        return Edges(
+            rows["mine"].astype(np.int64),
+            rows["other"].astype(np.int64),
+            rows["weight"].astype(np.float32),
+            rows["causal"].astype(np.bool_),
+        )
+
+    def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
+        """For each of `keys` by itself, who shares entities with it, and how many."""
+        blob = self._blob("sharing", allowed, keys=keys.tolist(), limit=per_entity)
+        rows = unpacked(blob, _SHARED)
+        return Sharing(
+            rows["mine"].astype(np.int64),
+            rows["other"].astype(np.int64),
+            rows["shared"].astype(np.float32),
+        )
+
+    def entities_of(self, keys: Keys) -> list[list[int]]:
+        found = dict(self.fetch("entities_of", keys=keys.tolist()))
+        return [list(found.get(key, ())) for key in keys.tolist()]
+
+    def naming(
+        self, entities: Sequence[int], allowed: Filter, limit: int
+    ) -> list[tuple[Keys, int]]:
+        rows = self.fetch("naming", allowed, entities=list(entities), limit=limit)
+        found = {e: (np.array(newest[::-1], np.int64), count) for e, count, newest in rows}
+        nobody = (np.empty(0, np.int64), 0)
+        out = [found.get(entity, nobody) for entity in entities]
+        if out:  # how near each is to the query is asked next, name by name
+            self._hold(np.unique(np.concatenate([keys for keys, _ in out])))
+        return out
+
+    # --- what is known of given memories -------------------------------------------------------
+
+    def columns(self, keys: Keys) -> Columns:
+        if len(keys) <= SIFTED:
+            self._hold(keys)
+            return columns(keys, self.held.records[self.held.rows(keys)])
+        if self._inside is not None and np.isin(keys, self._inside.rows["key"]).all():
+            rows = self._inside.rows
+        else:
+            blob = self._blob("allowed_records", keys=keys.tolist())
+            rows = np.sort(unpacked(blob, RECORD_ROW), order="key")
+        records, _ = _aligned(rows["key"], rows["record"], keys)
+        return columns(keys, records)
+
+    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]:
+        wanted = np.unique(keys[keys > 0])
+        if not len(wanted):
+            return np.zeros(len(keys), np.bool_)
+        blob = self._blob("allowed_keys", allowed, keys=wanted.tolist())
+        return np.isin(keys, unpacked(blob, _KEY).astype(np.int64))
+
+
+def index_settings(near: int) -> tuple[bytes, ...]:
+    """For this transaction, on whichever node the bank lives: look as wide as the answer is, and
+    go on until enough have passed the filter. Without going on, a filter that lets a third
+    through leaves half the answer. Sorting is ruled out so that the index is used."""
+    return (
+        *_PROPAGATE,
+        f"SET LOCAL hnsw.ef_search = {min(MOST_EF, max(40, near))}".encode(),
+        b"SET LOCAL hnsw.iterative_scan = 'relaxed_order'",
+        b"SET LOCAL hnsw.max_scan_tuples = 100000",
+    )
+
+
+_PROPAGATE = (b"SET LOCAL citus.propagate_set_commands = 'local'",)
+
+
+def _slack(k: int) -> int:
+    return k + k // 4 + 32
+
+
+def _aligned(
+    held: NDArray[Any], values: NDArray[Any], keys: Keys
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Of ascending `held`, the values of `keys`, and which of them are there."""
+    at = np.minimum(np.searchsorted(held.astype(np.int64), keys), max(len(held) - 1, 0))
+    if not len(held):
+        return np.zeros(len(keys), values.dtype), np.zeros(len(keys), np.bool_)
+    return values[at], held[at] == keys

@@ -1,0 +1,197 @@
+"""One transaction on one connection: what a view reads through, and a commit writes through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import psycopg
+
+from recollect.errors import StoreError, StoreUnavailable
+from recollect.storage.base import Usage
+from recollect.storage.postgres.connection import Connections, Db, translated
+from recollect.storage.postgres.queries import query
+
+READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED"
+
+
+class Head(NamedTuple):
+    """A bank's own row."""
+
+    seq: int
+    forgot_seq: int
+    next_key: int
+    next_entity: int
+    next_evidence: int
+    embedder: str
+    dimensions: int
+    token_dimensions: int
+    size: int
+    field_length: list[int]
+    field_count: list[int]
+    indexed_key: int
+    commits: list[Any]
+    arriving: str | None
+
+
+class Session:
+    """Statements of one transaction, one at a time, whichever thread asks."""
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+        self._lock = threading.RLock()
+        self._connection: Db | None = None
+        self.usage = Usage()
+
+    def _begin(self, bank: str, begin: bytes, head: str) -> Head | None:
+        """Take a connection, open the transaction and read the bank's row, in one round trip."""
+        connection, waited = self.connections.acquire()
+        self._connection = connection
+        held = self.usage
+        self.usage = replace(
+            held,
+            connections=held.connections + 1,
+            max_wait_ms=max(held.max_wait_ms, waited * 1e3),
+            round_trips=held.round_trips + 1,
+        )
+        with translated(self.connections.place), connection.pipeline():
+            connection.execute(begin)
+            cursor = connection.execute(query(head), {"bank": bank}, binary=True)
+            row = cursor.fetchone()
+        return None if row is None else Head(*row)
+
+    def fetch(
+        self,
+        sql: bytes,
+        arguments: Mapping[str, Any],
+        *,
+        prepare: bool | None = None,
+        first: Sequence[bytes] = (),
+    ) -> list[tuple[Any, ...]]:
+        """Rows, in binary form. `first` are settings of this transaction that go ahead in the
+        same round trip."""
+        with self._lock:
+            connection = self._connected()
+            self.usage = replace(self.usage, round_trips=self.usage.round_trips + 1)
+            with translated(self.connections.place):
+                if not first:
+                    cursor = connection.execute(sql, arguments, prepare=prepare, binary=True)
+                    return cursor.fetchall()
+                with connection.pipeline():
+                    for setting in first:
+                        connection.execute(setting)
+                    cursor = connection.execute(sql, arguments, prepare=prepare, binary=True)
+                return cursor.fetchall()
+
+    def _connected(self) -> Db:
+        if self._connection is None:
+            raise StoreError("this transaction has ended", hint="ask the store for a new view")
+        return self._connection
+
+    def close(self) -> None:
+        """End the transaction without a trace, and give the connection back."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                try:
+                    if not connection.closed:
+                        connection.rollback()
+                except psycopg.Error:
+                    connection.close()  # it is gone already: nothing to roll back
+                finally:
+                    self.connections.release(connection)
+
+
+class ReadSession(Session):
+    """One state of the database, however many statements. When the connection is lost on the
+    way, another one goes on if the bank has not changed meanwhile: then it is the same state."""
+
+    def __init__(self, connections: Connections, bank: str) -> None:
+        super().__init__(connections)
+        self._bank = bank
+        self._seq: int | None = None
+
+    def open(self) -> Head | None:
+        head = self.connections.persist(self._open)
+        if head is None:
+            self.close()
+        else:
+            self._seq = head.seq
+        return head
+
+    def _open(self) -> Head | None:
+        try:
+            return self._begin(self._bank, READ, "head")
+        except BaseException:
+            self.close()
+            raise
+
+    def fetch(
+        self,
+        sql: bytes,
+        arguments: Mapping[str, Any],
+        *,
+        prepare: bool | None = None,
+        first: Sequence[bytes] = (),
+    ) -> list[tuple[Any, ...]]:
+        def once() -> list[tuple[Any, ...]]:
+            if self._connection is None:
+                self._resume()
+            try:
+                return super(ReadSession, self).fetch(sql, arguments, prepare=prepare, first=first)
+            except BaseException:
+                self.close()
+                raise
+
+        with self._lock:
+            return self.connections.persist(once)
+
+    def _resume(self) -> None:
+        head = self._open()
+        if head is None or head.seq != self._seq:
+            self.close()
+            raise StoreUnavailable(
+                f"the connection was lost, and bank {self._bank!r} has changed meanwhile",
+                hint="ask again: a recall answers from one state of the bank",
+            )
+
+
+class WriteSession(Session):
+    """Under the bank's row lock: until it ends, nobody else changes the bank."""
+
+    def lock(self, bank: str) -> Head | None:
+        return self._begin(bank, WRITE, "head_locked")
+
+    def run(self, sql: bytes, arguments: Mapping[str, Any] | None = None) -> int:
+        """A statement without an answer; gives how many rows it changed."""
+        with translated(self.connections.place):
+            return self._connected().execute(sql, arguments).rowcount
+
+    def run_many(self, sql: bytes, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            with translated(self.connections.place):
+                self._connected().cursor().executemany(sql, rows)
+
+    def copy(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
+        """Bulk insert; `columns` are names with their types."""
+        if not rows:
+            return
+        names = ", ".join(columns)
+        with (
+            translated(self.connections.place),
+            self._connected().cursor() as cursor,
+            cursor.copy(f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)".encode()) as copy,
+        ):
+            copy.set_types(list(columns.values()))
+            for row in rows:
+                copy.write_row(row)
+
+    def commit(self) -> None:
+        with translated(self.connections.place):
+            self._connected().execute("COMMIT")
+
+
+Fetch = Callable[..., list[tuple[Any, ...]]]

@@ -1,0 +1,487 @@
+"""The store on PostgreSQL: everything in the database, nothing of a bank in the process but
+the names it knows."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+from pgvector import HalfVector
+
+from recollect.errors import NotFound, StoreUnavailable
+from recollect.language.dates import from_micros
+from recollect.storage.base import (
+    BankStats,
+    Batch,
+    Dump,
+    Listing,
+    ModelIdentity,
+    Plan,
+    StagedVector,
+    View,
+)
+from recollect.storage.forget import Forgetting
+from recollect.storage.postgres import hnsw
+from recollect.storage.postgres.connection import Connections, place
+from recollect.storage.postgres.dump import dump
+from recollect.storage.postgres.keyring import PostgresKeyRing
+from recollect.storage.postgres.listing import conditions, order
+from recollect.storage.postgres.queries import query
+from recollect.storage.postgres.queue import PostgresQueue, take_step
+from recollect.storage.postgres.rows import BankRows
+from recollect.storage.postgres.schema import TABLES, prepare
+from recollect.storage.postgres.session import Head, ReadSession, Session, WriteSession
+from recollect.storage.postgres.view import PostgresView
+from recollect.storage.postgres.write import Writer
+from recollect.storage.postgres.writing import WritingView
+from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
+from recollect.storage.sqlite.entities import EntityCache, entity_from_row
+from recollect.storage.sqlite.read import memory_from_row
+from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
+
+REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
+NAMES_KEPT = 256  # banks whose names are kept in this process
+PATIENCE = 30.0  # seconds
+
+
+class PostgresStore:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        model: Callable[[], ModelIdentity],
+        read_dsn: str | None = None,
+        schema: str = "recollect",
+        pool_size: int = 8,
+        busy_timeout_ms: int = 30_000,
+        patience: float = PATIENCE,
+        auto_index: bool = True,
+    ) -> None:
+        self.place = place(dsn)
+        self._model = model
+        self._auto_index = auto_index
+        self._lock = threading.Lock()
+        self._names: OrderedDict[str, EntityCache] = OrderedDict()
+        self._indexing: dict[str, threading.Thread] = {}
+        prepare(dsn, schema)
+
+        def pool(to: str, size: int) -> Connections:
+            return Connections(to, schema, size, patience, busy_timeout_ms)
+
+        # A view holds its connection while it lives, and whoever holds a view may commit: were
+        # both from one pool, enough callers at once would wait for each other.
+        self._writing = pool(dsn, max(2, pool_size // 2))
+        self._reading = pool(dsn, pool_size)
+        self._replica = self._reading if read_dsn is None else pool(read_dsn, pool_size)
+        for connections in self._pools():
+            connections.open()
+        self.queue = PostgresQueue(self._writing)
+        self.keys = PostgresKeyRing(self._writing)
+
+    def _pools(self) -> set[Connections]:
+        return {self._writing, self._reading, self._replica}
+
+    def close(self) -> None:
+        for connections in self._pools():
+            connections.close()
+
+    def _fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
+        return self._reading.attempt(lambda db: db.execute(query(name), given).fetchall())
+
+    # --- banks -------------------------------------------------------------------------------
+
+    def banks(self) -> list[Bank]:
+        return [_bank_from_row(row) for row in self._fetch("all_banks")]
+
+    def bank(self, bank: str) -> Bank | None:
+        rows = self._fetch("bank", bank=bank)
+        return _bank_from_row(rows[0]) if rows else None
+
+    def _there(self, bank: str) -> Bank:
+        found = self.bank(bank)
+        if found is None:
+            raise unknown_bank(bank)
+        return found
+
+    def create_bank(
+        self, bank: str, config: Mapping[str, Any] | None = None, model: ModelIdentity | None = None
+    ) -> Bank:
+        self._insert_bank(bank, config or {}, model or self._model(), None)
+        found = self.bank(bank)
+        if found is None:
+            raise bank_exists(bank)
+        return found
+
+    def _insert_bank(
+        self, bank: str, config: Mapping[str, Any], model: ModelIdentity, arriving: str | None
+    ) -> int:
+        given = {
+            "bank": bank,
+            "embedder": model[0],
+            "dimensions": model[1],
+            "token_dimensions": model[2],
+            "config": orjson.dumps(config).decode(),
+            "arriving": arriving,
+            "now": _now(),
+        }
+        return self._writing.attempt(lambda db: db.execute(query("insert_bank"), given).rowcount)
+
+    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
+        given = {"bank": bank, "config": orjson.dumps(config).decode(), "now": _now()}
+        self._writing.attempt(lambda db: db.execute(query("configure_bank"), given))
+        return self._there(bank)
+
+    def delete_bank(self, bank: str) -> bool:
+        def work(session: WriteSession, head: Head) -> bool:
+            for table in reversed(TABLES):  # the bank's own row last
+                session.run(
+                    f"DELETE FROM {table} t WHERE t.bank_id = %(bank)s".encode(), {"bank": bank}
+                )
+            return True
+
+        deleted = self._transaction(bank, work, absent=lambda: False)
+        with self._lock:
+            self._names.pop(bank, None)
+        if deleted:
+            self._writing.attempt(lambda db: hnsw.drop(db, bank))
+        return deleted
+
+    def model_of(self, bank: str) -> ModelIdentity:
+        rows = self._fetch("model", bank=bank)
+        if not rows:
+            raise unknown_bank(bank)
+        return rows[0][0], rows[0][1], rows[0][2]
+
+    # --- a bank in the making ------------------------------------------------------------------
+
+    def begin(self, bank: str, config: Mapping[str, Any], model: ModelIdentity, note: str) -> None:
+        if not self._insert_bank(bank, config, model, note) and self.arriving(bank) != note:
+            raise bank_exists(bank)
+
+    def arriving(self, bank: str) -> str | None:
+        rows = self._fetch("arriving", bank=bank)
+        return rows[0][0] if rows else None
+
+    def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
+        """No view and no plan: there is nothing to decide about rows that were decided elsewhere."""
+
+        def work(session: WriteSession, head: Head, commit: UUID) -> int:
+            if head.arriving != was:
+                raise went_on_elsewhere(bank)
+            seq = self._write(session, bank, head, batch, commit)
+            session.run(query("note_arrival"), {"bank": bank, "note": note})
+            return seq
+
+        self._commit(bank, work)
+
+    # --- views -------------------------------------------------------------------------------
+
+    def view(self, bank: str) -> View:
+        return self._view(self._reading, bank)
+
+    def replica_view(self, bank: str) -> View:
+        """A view that may be a moment behind, from the replica where there is one."""
+        return self._view(self._replica, bank)
+
+    def _view(self, connections: Connections, bank: str, *, arriving: bool = False) -> PostgresView:
+        session = ReadSession(connections, bank)
+        head = session.open()
+        if head is None or (head.arriving is not None and not arriving):
+            session.close()
+            raise unknown_bank(bank)
+        try:
+            view = PostgresView(bank, head, session, self._entities(bank, head, session))
+            weakref.finalize(view, session.close)
+            return view
+        except BaseException:
+            session.close()
+            raise
+
+    def _entities(self, bank: str, head: Head, session: Session) -> EntityCache:
+        """The names of the bank, caught up to this state of it."""
+        with self._lock:
+            cache = self._names.setdefault(bank, EntityCache())
+            self._names.move_to_end(bank)
+            while len(self._names) > NAMES_KEPT:
+                self._names.popitem(last=False)
+        with cache.lock:
+            if cache.seq >= head.seq:
+                return cache
+            if cache.seq < head.forgot_seq and cache.seq >= 0:
+                # What was forgotten may have taken names away; what is left is learnt anew.
+                cache = EntityCache()
+                with self._lock:
+                    self._names[bank] = cache
+            given = {"bank": bank, "seq": cache.seq}
+            if head.size or cache.seq >= 0:
+                cache.catch_up(session.fetch(query("changed_entities"), given))
+            cache.seq = head.seq
+            return cache
+
+    def _unlearn(self, bank: str) -> None:
+        """A plan teaches the resolver names as it goes; when nothing was written, none are known."""
+        with self._lock:
+            self._names.pop(bank, None)
+
+    # --- commits -----------------------------------------------------------------------------
+
+    def commit(self, bank: str, plan: Plan) -> int:
+        def work(session: WriteSession, head: Head, commit: UUID) -> int:
+            if head.arriving is not None:
+                raise unknown_bank(bank)
+            view = WritingView(bank, head, session, self._entities(bank, head, session))
+            return self._write(session, bank, head, plan(view), commit)
+
+        try:
+            return self._commit(bank, work)
+        except BaseException:
+            self._unlearn(bank)
+            raise
+
+    def _commit(self, bank: str, work: Callable[[WriteSession, Head, UUID], int]) -> int:
+        """One durable transaction. When the connection is lost, even while it was being
+        committed, the bank's row tells whether it got through; if not, it is done again."""
+        commit, first = uuid4(), list[int]()
+
+        def once(session: WriteSession, head: Head) -> int:
+            if commit in head.commits:
+                return head.seq
+            if first and head.seq - first[0] >= REMEMBERED:
+                raise StoreUnavailable(
+                    f"the connection was lost while bank {bank!r} was written, and so much has "
+                    "been written since that nobody can tell whether this was",
+                    hint="look whether it is there; retaining a dated fact again changes nothing",
+                )
+            first.append(head.seq)
+            return work(session, head, commit)
+
+        return self._transaction(bank, once)
+
+    def _transaction(
+        self,
+        bank: str,
+        work: Callable[[WriteSession, Head], Any],
+        absent: Callable[[], Any] | None = None,
+    ) -> Any:
+        def once() -> Any:
+            session = WriteSession(self._writing)
+            try:
+                head = session.lock(bank)
+                if head is None:
+                    if absent is not None:
+                        return absent()
+                    raise unknown_bank(bank)
+                result = work(session, head)
+                session.commit()
+                return result
+            finally:
+                session.close()
+
+        return self._writing.persist(once)
+
+    def _write(
+        self, session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID
+    ) -> int:
+        seq, now = head.seq + 1, _now()
+        if batch.step is not None:
+            take_step(session, bank, batch.step, now)
+        rows = BankRows(session, bank, seq)
+        free = max([m.key + 1 for m in batch.memories], default=0)
+        forgetting = Forgetting(rows, max(head.next_key, free))
+        writer = Writer(session, rows, forgetting, head.next_evidence, now)
+        writer.apply(batch)
+        dropped = bool(batch.drop_documents or batch.drop_memories)
+        if dropped:
+            session.run(query("drop_failed_payloads"), {"bank": bank})
+        given = {
+            "bank": bank,
+            "seq": seq,
+            "forgot_seq": seq if dropped else head.forgot_seq,
+            "next_key": forgetting.next_key,
+            "next_entity": max([e.id + 1 for e in batch.entities], default=0),
+            "next_evidence": writer.next_evidence,
+            "memories": rows.memories,
+            "documents": rows.documents,
+            "size": rows.size,
+            "field_length": (rows.field_length + head.field_length).tolist(),
+            "field_count": (rows.field_count + head.field_count).tolist(),
+            "commits": [*head.commits[1 - REMEMBERED :], commit],
+            "now": now,
+        }
+        session.run(query("advance_bank"), given)
+        return seq
+
+    # --- listings ----------------------------------------------------------------------------
+
+    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
+        self._there(bank)
+        rows = self._fetch("documents", bank=bank, after=after or "", limit=limit)
+        return [_document_from_row(bank, row) for row in rows]
+
+    def document(self, bank: str, document_id: str) -> Document | None:
+        self._there(bank)
+        rows = self._fetch("document", bank=bank, id=document_id)
+        return _document_from_row(bank, rows[0]) if rows else None
+
+    def document_chunks(self, bank: str, document_id: str) -> list[Chunk]:
+        self._there(bank)
+        return [Chunk(*row) for row in self._fetch("document_chunks", bank=bank, id=document_id)]
+
+    def memories(
+        self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
+    ) -> list[Memory]:
+        """`after` is the last id seen of a listing that is newest first."""
+        view = self._view(self._reading, bank)
+        below = view.key_of(after) if after else None
+        if after and below is None:
+            raise NotFound(
+                f"bank {bank!r} has no memory {after!r} to go on from",
+                hint="it was forgotten meanwhile; list from the beginning",
+            )
+        condition, values = conditions(where)
+        sql = query("listed_keys", condition, order=order(where))
+        given = {"bank": bank, "below": below, "limit": limit, "skip": skip, **values}
+        return list(view.load([k for (k,) in view.session.fetch(sql, given)]).values())
+
+    def count(self, bank: str, where: Listing) -> int:
+        self._there(bank)
+        condition, values = conditions(where)
+        sql, given = query("listed_count", condition), {"bank": bank, **values}
+        return self._reading.attempt(lambda db: db.execute(sql, given).fetchall())[0][0]
+
+    def tags(self, bank: str) -> Mapping[str, int]:
+        self._there(bank)
+        return dict(self._fetch("all_tags", bank=bank))
+
+    def entities(self, bank: str, limit: int) -> list[Entity]:
+        self._there(bank)
+        return [entity_from_row(row) for row in self._fetch("entities", bank=bank, limit=limit)]
+
+    def links(self, bank: str, memory_id: str) -> list[Link]:
+        self._there(bank)
+        rows = self._fetch("links_of", bank=bank, id=memory_id)
+        return [Link(a, b, LinkKind(kind), weight) for a, b, kind, weight in rows]
+
+    def revisions(self, bank: str, memory_id: str) -> list[Memory]:
+        self._there(bank)
+        rows = self._fetch("revisions", bank=bank, id=memory_id)
+        return [memory_from_row(bank, row, ()) for row in rows]
+
+    def stats(self, bank: str) -> BankStats:
+        self._there(bank)
+        found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "link": {}}
+        for what, name, count in self._fetch("stats", bank=bank):
+            found.setdefault(what, {})[name] = count
+        rows = self._reading.attempt(lambda db: db.execute(_SIZE, {"tables": TABLES}).fetchall())
+        return BankStats(
+            sum(v for k, v in found["state"].items() if k != "revised"),
+            found["type"],
+            found["state"],
+            found["documents"][""],
+            found["chunks"][""],
+            found["entities"][""],
+            found["link"],
+            int(rows[0][0]),
+        )
+
+    def dump(self, bank: str) -> Dump:
+        return dump(self._view(self._reading, bank, arriving=True))
+
+    # --- another model -----------------------------------------------------------------------
+
+    def unstaged(self, bank: str, embedder: str, limit: int) -> Mapping[int, Memory]:
+        self._there(bank)
+        rows = self._fetch("unstaged", bank=bank, embedder=embedder, limit=limit)
+        return {row[0]: memory_from_row(bank, row, ()) for row in rows}
+
+    def stage(self, bank: str, embedder: str, vectors: Sequence[StagedVector]) -> None:
+        """A memory deleted meanwhile is passed over."""
+        rows = [
+            {
+                "bank": bank,
+                "key": v.key,
+                "embedder": embedder,
+                "vector": HalfVector(v.vector),
+                "tokens": None if v.tokens is None else v.tokens.tobytes(),
+            }
+            for v in vectors
+        ]
+
+        def work(session: WriteSession, _: Head) -> None:
+            session.run_many(query("stage"), rows)
+
+        self._transaction(bank, work)
+
+    def switch_model(self, bank: str, model: ModelIdentity) -> bool:
+        """Make the staged vectors the bank's; False when some memory has none yet."""
+        given = {"bank": bank, "embedder": model[0]}
+
+        def work(session: WriteSession, _: Head) -> bool:
+            if session.fetch(query("missing_staged"), given)[0][0]:
+                return False
+            for name in ("switch_vectors", "switch_tokens", "clear_staged"):
+                session.run(query(name), given)
+            now = {"dimensions": model[1], "token_dimensions": model[2], "now": _now()}
+            session.run(query("switch_bank"), given | now)
+            return True
+
+        self._unindex(bank)  # its index holds vectors of the old length, and would refuse others
+        return self._transaction(bank, work)
+
+    # --- the index of a large bank -------------------------------------------------------------
+
+    def index(self, bank: str) -> int:
+        """Make a bank's vector index now; gives the key it reaches."""
+        self._there(bank)
+        return hnsw.build(self._writing, bank)
+
+    def _unindex(self, bank: str) -> None:
+        head = self._transaction(bank, lambda session, head: self._no_index(session, bank, head))
+        if head.indexed_key:
+            self._writing.attempt(lambda db: hnsw.drop(db, bank))
+
+    def _no_index(self, session: WriteSession, bank: str, head: Head) -> Head:
+        given = {"bank": bank, "key": 0, "dimensions": head.dimensions}
+        session.run(query("set_indexed"), given)
+        return head
+
+
+_SIZE = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(%(tables)s::text[]) AS t"
+
+
+def _bank_from_row(row: Sequence[Any]) -> Bank:
+    bank, created_at, updated_at, memories, documents, embedder, dimensions, config = row
+    return Bank(
+        bank,
+        from_micros(created_at),
+        from_micros(updated_at),
+        memories,
+        documents,
+        embedder,
+        dimensions,
+        orjson.loads(config),
+    )
+
+
+def _document_from_row(bank: str, row: Sequence[Any]) -> Document:
+    return Document(
+        row[0],
+        bank,
+        tuple(orjson.loads(row[1])),
+        orjson.loads(row[2]),
+        row[3],
+        from_micros(row[4]),
+        from_micros(row[5]),
+        row[6],
+        row[7],
+    )
+
+
+def _now() -> int:
+    return time.time_ns() // 1000

@@ -1,0 +1,121 @@
+"""A view of one bank: one state of it, read over one connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.entities import EntityResolver
+from recollect.storage.base import Filter, Keys, ModelIdentity, Usage
+from recollect.storage.postgres.search import Searching
+from recollect.storage.postgres.session import Head, Session
+from recollect.storage.sqlite.entities import EntityCache
+from recollect.storage.sqlite.read import memory_from_row
+from recollect.types import Chunk, Memory
+
+NEWEST = 8  # memories looked at at once for the one told last
+
+
+class PostgresView(Searching):
+    def __init__(self, bank: str, head: Head, session: Session, entities: EntityCache) -> None:
+        super().__init__(bank, head, session)
+        self.entity_cache = entities
+
+    def close(self) -> None:
+        """Give the connection back. What is asked later is read from the same state, if the bank
+        has not changed."""
+        self.session.close()
+
+    @property
+    def seq(self) -> int:
+        return self.head.seq
+
+    @property
+    def size(self) -> int:
+        return self.head.size
+
+    @property
+    def model(self) -> ModelIdentity:
+        return self.head.embedder, self.head.dimensions, self.head.token_dimensions
+
+    @property
+    def usage(self) -> Usage:
+        return self.session.usage
+
+    @property
+    def resolver(self) -> EntityResolver:
+        return self.entity_cache.resolver
+
+    # --- memories ----------------------------------------------------------------------------
+
+    def load(self, keys: Iterable[int]) -> Mapping[int, Memory]:
+        """By key, in the order asked for."""
+        wanted = [int(k) for k in keys]
+        rows = self.fetch("load", keys=wanted) if wanted else []
+        found = {row[0]: memory_from_row(self.bank, row, tuple(row[21] or ())) for row in rows}
+        return {k: found[k] for k in wanted if k in found}
+
+    def newest(self) -> Memory | None:
+        """Told last. A correction has a later key than what was told before it, so the walk from
+        the last key goes on until a memory that nobody has corrected."""
+        below, told, last = self.head.next_key, 0, 0
+        while True:
+            page = self.fetch("newest", below=below, limit=NEWEST)
+            for key, first in page:
+                if (first or key) > told:
+                    told, last = first or key, key
+            if len(page) < NEWEST or any(first is None for _, first in page):
+                return self.load([last]).get(last)
+            below = page[-1][0]
+
+    def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
+        found = dict(self.fetch("token_vectors", keys=keys.tolist()))
+        return [np.frombuffer(found[k], np.int8) if k in found else None for k in keys.tolist()]
+
+    def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
+        rows = self.fetch("keys_of", id=memory_id)
+        if not rows or not rows[0][1]:
+            return None
+        keys = np.array([key for key, _ in rows], np.int64)
+        if as_of is not None:
+            then = keys[self.allows(keys, Filter(as_of=as_of))]
+            return int((then if len(then) else keys)[0])
+        return int(keys[0])
+
+    def following(self, key: int) -> Sequence[int]:
+        return [k for (k,) in self.fetch("following", key=key)]
+
+    def standing(self, keys: Keys, allowed: Filter) -> Keys:
+        out = np.where(self.allows(keys, allowed), keys, 0)
+        hidden = np.flatnonzero((out == 0) & (keys > 0))
+        if len(hidden):
+            rows = self.fetch("standing", allowed, keys=keys[hidden].tolist())
+            shown: dict[int, int] = dict(rows)
+            out[hidden] = [shown.get(k, 0) for k in keys[hidden].tolist()]
+        return out
+
+    # --- documents and statements --------------------------------------------------------------
+
+    def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]:
+        rows = self.fetch("chunks_by_id", ids=list(dict.fromkeys(ids)))
+        return {row[0]: Chunk(*row) for row in rows}
+
+    def document_hash(self, document_id: str) -> bytes | None:
+        rows = self.fetch("document_hash", id=document_id)
+        return rows[0][0] if rows else None
+
+    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return _grouped(self.fetch("same_statement", hashes=list(hashes)))
+
+    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return _grouped(self.fetch("same_slot", hashes=[h for h in hashes if h]))
+
+
+def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[int]]:
+    out: dict[int, list[int]] = {}
+    for value, key in rows:
+        out.setdefault(value, []).append(key)
+    return out

@@ -1,0 +1,296 @@
+"""Applying one `Batch` inside the caller's transaction: new rows in bulk, by COPY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from pgvector import HalfVector
+
+from recollect.language.dates import from_micros
+from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.forget import Forgetting
+from recollect.storage.postgres.rows import BankRows, happened
+from recollect.storage.postgres.session import WriteSession
+from recollect.storage.sqlite.read import extra_of
+from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
+from recollect.storage.sqlite.rows import micros
+from recollect.types import Entity, State
+
+MEMORIES = {
+    "bank_id": "text", "key": "int8", "id": "text", "type": "text", "state": "text",
+    "text": "text", "context": "text", "speaker": "text", "document_id": "text",
+    "chunk_id": "text", "occurred_start": "int8", "occurred_end": "int8",
+    "occurred_grain": "text", "mentioned_at": "int8", "last_mentioned_at": "int8",
+    "created_at": "int8", "updated_at": "int8", "superseded_by": "text", "proof_count": "int4",
+    "confidence": "float8", "tokens": "int4", "extra": "text", "known_from": "int8",
+    "known_until": "int8",
+}  # fmt: skip
+FEATURES = {
+    "bank_id": "text", "key": "int8", "type": "int2", "state": "int2", "happened_from": "int8",
+    "happened_until": "int8", "known_from": "int8", "known_until": "int8", "statement": "int8",
+    "slot": "int8", "previous": "int8", "tags": "text[]", "entities": "int8[]",
+    "record": "bytea", "vector": "halfvec",
+}  # fmt: skip
+TOKENS = {"bank_id": "text", "key": "int8", "terms": "bytea", "data": "bytea"}
+MENTIONS = {"bank_id": "text", "entity": "int8", "key": "int8"}
+SOURCES = {"bank_id": "text", "key": "int8", "source": "int8"}
+CHUNKS = {
+    "bank_id": "text",
+    "document_id": "text",
+    "position": "int4",
+    "id": "text",
+    "text": "text",
+}
+EVIDENCE = {
+    "bank_id": "text", "number": "int8", "key": "int8", "at": "int8", "document_id": "text",
+    "chunk_id": "text", "text": "text",
+}  # fmt: skip
+
+
+class Writer:
+    """One transaction on one bank, at one new change sequence."""
+
+    def __init__(
+        self,
+        session: WriteSession,
+        rows: BankRows,
+        forgetting: Forgetting,
+        next_evidence: int,
+        now: int,
+    ) -> None:
+        self._session = session
+        self._rows = rows
+        self._bank = rows.bank
+        self._forgetting = forgetting
+        self._now = now
+        self.next_evidence = next_evidence
+
+    def apply(self, batch: Batch) -> None:
+        given = {d.id for d in batch.documents}
+        for document_id, kept in batch.drop_documents.items():
+            self._forgetting.document(document_id, kept, replaced=document_id in given)
+        self._forgetting.memories(batch.drop_memories)
+        self._forgetting.finish()
+        self._rows.flush()
+        self._documents(batch.documents)
+        # Retired before added: a new version takes over its predecessor's id.
+        self._rows.read([*(r.key for r in batch.retire), *(e.key for e in batch.evidence)])
+        for retire in batch.retire:
+            self._retire(retire)
+        self._memories(batch.memories)
+        for key, changes in batch.updates.items():
+            self._update(key, changes)
+        for evidence in batch.evidence:
+            self._evidence(evidence)
+        self._mentions(batch.mentions)
+        self._links(batch)
+        self._entities(batch.entities)
+
+    # --- additions -----------------------------------------------------------------------
+
+    def _documents(self, documents: Sequence[NewDocument]) -> None:
+        if not documents:
+            return
+        ids = [d.id for d in documents]
+        held = {i for (i,) in self._rows.fetch("known_documents", ids=ids)}
+        self._rows.documents += len(set(ids) - held)
+        for d in documents:
+            self._rows.run(
+                "put_document",
+                id=d.id,
+                hash=d.hash,
+                context=d.context,
+                tags=orjson.dumps(d.tags).decode(),
+                metadata=orjson.dumps(d.metadata).decode(),
+                created_at=self._now if d.created_at is None else d.created_at,
+                updated_at=self._now if d.updated_at is None else d.updated_at,
+            )
+        chunks = {c.id: c for d in documents for c in d.chunks}
+        self._rows.run("clear_chunks", ids=list(chunks))
+        self._copy(
+            "chunks", CHUNKS, [(c.document_id, c.position, c.id, c.text) for c in chunks.values()]
+        )
+
+    def _memories(self, memories: Sequence[NewMemory]) -> None:
+        if not memories:
+            return
+        terms = [(new.key, postings(new.memory)) for new in memories]
+        self._copy("memories", MEMORIES, [_memory_row(new) for new in memories])
+        self._copy("features", FEATURES, [_features_row(new) for new in memories])
+        self._copy(
+            "tokens",
+            TOKENS,
+            [
+                (key, held, None if new.tokens is None else new.tokens.tobytes())
+                for (key, held), new in zip(terms, memories, strict=True)
+            ],
+        )
+        self._copy(
+            "mentions", MENTIONS, [(e, new.key) for new in memories for e in set(new.entity_ids)]
+        )
+        self._rows.put_in(terms)
+        self._rows.size += len(memories)
+        self._rows.memories += sum(new.memory.state is not State.REVISED for new in memories)
+        for new in memories:
+            if new.replaces is not None:
+                self._inherit(new, new.replaces)
+        self._copy(
+            "sources",
+            SOURCES,
+            [(new.key, s) for new in memories for s in self._present(new.sources)],
+        )
+
+    def _copy(
+        self, table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        self._session.copy(table, columns, [(self._bank, *row) for row in rows])
+
+    def _present(self, keys: Iterable[int]) -> list[int]:
+        """Without those that this very transaction took away."""
+        found = (self._forgetting.key(key) for key in keys)
+        return list(dict.fromkeys(key for key in found if key is not None))
+
+    def _inherit(self, new: NewMemory, old: int) -> None:
+        """A new version takes over its predecessor's evidence and the observations made of it,
+        and gets a copy of its links; the predecessor keeps its own. Of two versions no moment
+        sees both, so the graph is right at every moment."""
+        pair = {"old": old, "new": new.key}
+        same = new.vector is None
+        self._rows.run("inherit_links_from", **pair, same=same)
+        self._rows.run("inherit_links_to", **pair, same=same)
+        self._rows.run("clear_sources", key=old)
+        self._rows.run("move_evidence", **pair)
+        self._rows.run("move_sources", **pair)
+        if same:
+            self._rows.run("inherit_vector", **pair)
+            self._rows.run("inherit_tokens", **pair)
+
+    def _mentions(self, mentions: Sequence[NewEvidence]) -> None:
+        first = self.next_evidence
+        self.next_evidence += len(mentions)
+        rows = [
+            (first + n, m.key, m.at, m.document_id, m.chunk_id, m.text)
+            for n, m in enumerate(mentions)
+        ]
+        self._copy("evidence", EVIDENCE, rows)
+
+    def _links(self, batch: Batch) -> None:
+        if batch.unlink:
+            self._rows.run("unlink", keys=self._present(batch.unlink))
+        best: dict[tuple[int, int, str], float] = {}
+        for link in batch.links:
+            source, target = self._ends(link)
+            if source is not None and target is not None:
+                place = (source, target, link.kind.value)
+                best[place] = max(link.weight, best.get(place, 0.0))
+        if best:
+            self._rows.run(
+                "put_links",
+                sources=[s for s, _, _ in best],
+                targets=[t for _, t, _ in best],
+                kinds=[k for _, _, k in best],
+                weights=[float(w) for w in best.values()],
+            )
+
+    def _ends(self, link: KeyLink) -> tuple[int | None, int | None]:
+        return self._forgetting.key(link.source), self._forgetting.key(link.target)
+
+    def _entities(self, entities: Sequence[Entity]) -> None:
+        last = {e.id: e for e in entities}
+        if last:
+            self._rows.run(
+                "put_entities",
+                seq=self._rows.seq,
+                ids=list(last),
+                names=[e.name for e in last.values()],
+                kinds=[e.kind for e in last.values()],
+                aliases=[orjson.dumps(e.aliases).decode() for e in last.values()],
+                mentions=[e.mentions for e in last.values()],
+            )
+
+    # --- changes of one memory -------------------------------------------------------------
+
+    def _evidence(self, new: NewEvidence) -> None:
+        key = self._forgetting.key(new.key)
+        if key is None:
+            return
+        self._mentions([replace(new, key=key)])
+        memory = self._rows.load(key)
+        at = None if new.at is None else from_micros(new.at)
+        last = memory.last_mentioned_at
+        self._rows.rewrite(
+            key,
+            replace(
+                memory,
+                proof_count=memory.proof_count + 1,
+                last_mentioned_at=max((t for t in (at, last) if t is not None), default=None),
+            ),
+        )
+
+    def _retire(self, retire: Retire) -> None:
+        key = self._forgetting.key(retire.key)
+        if key is not None:
+            changed = replace(self._rows.load(key), state=retire.state, superseded_by=retire.by)
+            self._rows.rewrite(key, changed, known_until=retire.at)
+
+    def _update(self, key: int, changes: Mapping[str, Any]) -> None:
+        """Fields that search does not index; anything else is a new version of the memory."""
+        now_at = self._forgetting.key(key)
+        if now_at is None:
+            return
+        self._rows.rewrite(now_at, replace(self._rows.load(now_at), **changes))
+        if "source_ids" in changes:
+            self._rows.run("clear_sources", key=now_at)
+            self._rows.run("put_sources", key=now_at, ids=list(changes["source_ids"]))
+
+
+def _memory_row(new: NewMemory) -> tuple[Any, ...]:
+    m = new.memory
+    return (
+        new.key,
+        m.id,
+        m.type.value,
+        m.state.value,
+        m.text,
+        m.context,
+        m.speaker,
+        m.document_id,
+        m.chunk_id,
+        micros(m.occurred_start),
+        micros(m.occurred_end),
+        m.occurred_grain,
+        micros(m.mentioned_at),
+        micros(m.last_mentioned_at),
+        micros(m.created_at),
+        micros(m.updated_at),
+        m.superseded_by,
+        m.proof_count,
+        m.confidence,
+        m.tokens,
+        extra_of(m),
+        new.known_from,
+        new.known_until,
+    )
+
+
+def _features_row(new: NewMemory) -> tuple[Any, ...]:
+    m = new.memory
+    packed = record(m, Unseen(new.statement, new.slot, new.before, new.known_from, new.known_until))
+    return (
+        new.key,
+        TYPE_CODE[m.type],
+        STATE_CODE[m.state],
+        *happened(packed),
+        new.known_from,
+        new.known_until,
+        new.statement,
+        new.slot,
+        new.before,
+        list(m.tags),
+        sorted(set(new.entity_ids)),
+        packed,
+        None if new.vector is None else HalfVector(new.vector),
+    )
