@@ -14,10 +14,12 @@ from typer.core import TyperGroup
 
 from recollect.cli.copy import copy
 from recollect.cli.correcting import invalidate, reinforce, review, supersede, update
+from recollect.cli.hooks import hooks_app
 from recollect.cli.keys import keys_app
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
 from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
+from recollect.cli.serving import serve
 from recollect.cli.session import Config, Db, Json, Session, command
 from recollect.cli.vault import vault_app
 from recollect.cli.when import when
@@ -29,7 +31,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("vault", "export", "import", "copy"),
-    "Serve agents": ("keys", "mcp",),
+    "Serve agents": ("serve", "keys", "mcp", "hooks"),
     "Check": ("doctor", "config", "eval", "demo"),
 }
 
@@ -93,9 +95,11 @@ for _function in (
 _add(import_, "import")
 _add(copy)
 _add(config)
+_add(serve)
 app.add_typer(vault_app, name="vault")
 app.add_typer(keys_app, name="keys")
 app.add_typer(mcp_app, name="mcp")
+app.add_typer(hooks_app, name="hooks")
 
 
 def _add_checks() -> None:
