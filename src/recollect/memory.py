@@ -19,6 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
+import orjson
+
 from recollect.config import Settings, load_settings
 from recollect.errors import ConfigError, InvalidInput, NotFound, StoreError
 from recollect.recall.result import RecallResult
@@ -390,10 +392,10 @@ class Recollect:
 
     def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
         check_bank_name(bank)
-        return self._store.create_bank(bank, config)
+        return self._store.create_bank(bank, _as_json(config or {}))
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
-        return self._store.configure_bank(bank, config)
+        return self._store.configure_bank(bank, _as_json(config))
 
     def delete_bank(self, bank: str) -> None:
         if not self._store.delete_bank(bank):
@@ -638,6 +640,17 @@ def check_bank_name(bank: str) -> None:
         raise InvalidInput(
             f"{bank!r} is no name for a bank", hint="use a text of 1 to 200 characters"
         )
+
+
+def _as_json(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A bank's settings as they will be read back."""
+    try:
+        return orjson.loads(orjson.dumps(dict(config)))
+    except TypeError as error:
+        raise InvalidInput(
+            f"these settings cannot be written as JSON: {error}",
+            hint="use text, numbers of 64 bits, booleans, lists and dicts with text as keys",
+        ) from error
 
 
 def _now() -> datetime:

@@ -25,7 +25,7 @@ from recollect.server.limits import BodyLimit, Buckets, SecurityHeaders
 from recollect.server.mounted import McpAtWork
 from recollect.server.observe import Observe
 from recollect.server.operations import Operations, QueueRules
-from recollect.server.problems import Problem, add_handlers
+from recollect.server.problems import MEDIA_TYPE, Problem, add_handlers
 from recollect.server.respond import DOCUMENTED
 from recollect.server.routes import (
     banks,
@@ -173,7 +173,20 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         _, described = models_json_schema(named, ref_template="#/components/schemas/{model}")
         parts = made.setdefault("components", {})
         parts["schemas"] = {**described["$defs"], **parts["schemas"]}
+        parts["responses"] = _shared_problems(made)
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"key": []}, {}]
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _shared_problems(made: dict[str, Any]) -> dict[str, Any]:
+    """Every operation may answer with the same few problems: said once, and referred to."""
+    shared: dict[str, Any] = {}
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for code, said in operation["responses"].items():
+                if MEDIA_TYPE in said.get("content", {}):
+                    shared[f"Problem{code}"] = said
+                    operation["responses"][code] = {"$ref": f"#/components/responses/Problem{code}"}
+    return shared

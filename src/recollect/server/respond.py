@@ -11,8 +11,9 @@ from starlette.responses import Response
 
 from recollect.server.problems import MEDIA_TYPE, Problem
 
-_USUAL = (401, 403, 404, 413, 422, 429, 503)
+_USUAL = (400, 401, 403, 404, 413, 422, 429, 503)
 _SAYS = {
+    400: "The request cannot be read.",
     401: "A key is needed.",
     403: "The key may not do this.",
     404: "There is no such thing.",

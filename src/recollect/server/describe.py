@@ -1,0 +1,37 @@
+"""Writes the API's description: `python -m recollect.server.describe docs/openapi.json`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from recollect.config import Settings
+
+
+def description() -> dict[str, Any]:
+    """Of the server as it ships, whatever is installed or set here."""
+    from recollect.memory import Recollect
+    from recollect.server.app import create_app
+
+    memory = Recollect(Settings(db=":memory:", metrics=False))
+    try:
+        return create_app(memory).openapi()
+    finally:
+        memory.close()
+
+
+def text() -> str:
+    return orjson.dumps(description(), option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit("which file? for example: python -m recollect.server.describe docs/openapi.json")
+    Path(sys.argv[1]).write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""The API itself: problems, pages, streams, once-only retains, compression, explanations."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from http.client import HTTPConnection
+from typing import Any
+
+import httpx2
+import pytest
+
+from .conftest import Server
+
+Body = dict[str, Any]
+
+
+def path(bank: str, rest: str = "") -> str:
+    return f"/v1/default/banks/{bank}{rest}"
+
+
+def retain(http: httpx2.Client, bank: str, *items: Body | str, **headers: str) -> httpx2.Response:
+    given = [{"text": i} if isinstance(i, str) else i for i in items]
+    return http.post(path(bank, "/memories"), json={"items": given}, headers=headers)
+
+
+def recall(http: httpx2.Client, bank: str, query: str, **body: Any) -> Body:
+    answer = http.post(path(bank, "/memories/recall"), json={"query": query, **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+# --- problems --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "where", "body", "status"),
+    [
+        ("GET", "/nowhere", None, 404),
+        ("PUT", "/health", None, 405),
+        ("GET", path("nobody", "/memories/list"), None, 404),
+        ("GET", path("nobody", "/stats"), None, 404),
+        ("DELETE", path("nobody"), None, 404),
+        ("POST", path("b", "/memories/recall"), {"query": ""}, 422),
+        ("POST", path("b", "/memories/recall"), {"query": "x", "budget": "huge"}, 422),
+        ("POST", path("b", "/memories/recall"), {"query": "x", "types": ["dream"]}, 422),
+        ("POST", path("b", "/memories/recall"), {"query": "x", "as_of": "someday"}, 422),
+        ("POST", path("b", "/memories"), {"items": []}, 422),
+        ("POST", path("b", "/memories"), {"items": [{"contents": "x"}]}, 422),
+        ("POST", path("b", "/reflect"), {"query": "x"}, 501),
+        ("GET", path("b", "/memories/list?cursor=???"), None, 422),
+        ("PUT", path("%00"), {}, 422),
+    ],
+)
+def test_every_error_is_a_problem_with_a_hint(
+    http: httpx2.Client, method: str, where: str, body: Body | None, status: int
+) -> None:
+    answer = (
+        http.request(method, where, json=body) if body is not None else http.request(method, where)
+    )
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found["status"] == status
+    assert found["type"].startswith("urn:recollect:problem:")
+    assert found["detail"] and found["hint"]
+
+
+def test_a_body_that_is_no_json_is_a_problem(http: httpx2.Client, bank: str) -> None:
+    answer = http.post(
+        path(bank, "/memories/recall"), content=b"{", headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert "JSON" in answer.json()["detail"]
+
+
+def test_a_problem_names_every_field(http: httpx2.Client, bank: str) -> None:
+    body = {"query": "x", "max_tokens": 0, "deadline_ms": -1}
+    found = http.post(path(bank, "/memories/recall"), json=body).json()["errors"]
+    assert {e["where"] for e in found} == {"body.max_tokens", "body.deadline_ms"}
+
+
+def test_answers_tell_browsers_to_do_nothing_clever(http: httpx2.Client) -> None:
+    headers = http.get("/health").headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "server" not in headers
+    assert "access-control-allow-origin" not in headers
+
+
+# --- recall's additions ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trip(server: Server) -> str:
+    with server.client() as http:
+        retain(
+            http,
+            "trip",
+            {"text": "Alice moved to Lisbon.", "timestamp": "2026-02-01", "metadata": {"n": 1}},
+            {"text": "Bob repaired the blue kayak.", "timestamp": "2026-03-01"},
+        ).raise_for_status()
+    return "trip"
+
+
+def test_an_explanation_adds_up(http: httpx2.Client, trip: str) -> None:
+    best = recall(http, trip, "Where did Alice move?", explain=True)["results"][0]
+    assert best["explanation"]["value"] == pytest.approx(best["score"])
+    assert set(best["arms"]) >= {"semantic", "keyword"}
+    assert "alic" in " ".join(best["matched_terms"])
+
+
+def test_a_lean_answer_holds_little(http: httpx2.Client, trip: str) -> None:
+    lean = recall(http, trip, "Where did Alice move?", verbosity="lean")["results"][0]
+    assert set(lean) <= {"id", "title", "type", "scope", "summary", "text", "score", "band"}
+
+
+def test_a_floor_leaves_only_what_reaches_it(http: httpx2.Client, trip: str) -> None:
+    scores = [r["score"] for r in recall(http, trip, "Where did Alice move?")["results"]]
+    kept = recall(http, trip, "Where did Alice move?", min_score=max(scores))["results"]
+    assert [r["score"] for r in kept] == [max(scores)]
+
+
+def test_as_of_before_anything_was_told_nothing_is_known(http: httpx2.Client, trip: str) -> None:
+    found = recall(http, trip, "Where did Alice move?", as_of="2020-01-01")
+    assert (found["results"], found["nothing_known"]) == ([], True)
+
+
+def test_metadata_are_texts_with_the_values_beside_them(http: httpx2.Client, trip: str) -> None:
+    best = recall(http, trip, "Where did Alice move?")["results"][0]
+    assert (best["metadata"], best["metadata_values"]) == ({"n": "1"}, {"n": 1})
+
+
+def test_a_deadline_that_is_over_says_what_was_skipped(http: httpx2.Client, trip: str) -> None:
+    found = recall(http, trip, "Where did Alice go then?", deadline_ms=0.001)
+    assert {d["reason"] for d in found["degraded"]} == {"the deadline came first"}
+
+
+def test_neighbours_are_marked(http: httpx2.Client, bank: str) -> None:
+    retain(http, bank, {"facts": [
+        {"text": "The dam broke."},
+        {"text": "Zanzibar's market was flooded.",
+         "causal_relations": [{"type": "caused_by", "target": 0}]}]})  # fmt: skip
+    found = recall(http, bank, "Zanzibar market", max_tokens=20, min_score=0.01, expand_hops=1)
+    assert {r["hop"] for r in found["results"]} <= {0, 1}
+
+
+def test_why_says_at_which_stage_a_memory_left(http: httpx2.Client, trip: str) -> None:
+    kayak = recall(http, trip, "Who repaired the kayak?")["results"][0]["id"]
+    body = {"query": "Where did Alice move?", "memory_id": kayak, "max_tokens": 6}
+    found = http.post(path(trip, "/memories/why"), json=body).json()
+    assert not found["returned"]
+    assert found["left_at"] in ("retrieve", "pack")
+    assert found["stages"][-1]["needed"]
+
+
+def test_stages_are_told_while_they_run_and_the_result_last(http: httpx2.Client, trip: str) -> None:
+    body = {"query": "Who repaired the kayak, tell me?"}
+    with http.stream("POST", path(trip, "/memories/recall/stream"), json=body) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        told = [part.split("\n") for part in "".join(answer.iter_text()).strip().split("\n\n")]
+    names = [lines[0].removeprefix("event: ") for lines in told]
+    assert names == ["stage"] * (len(names) - 1) + ["result"]
+    stages = [json.loads(lines[1].removeprefix("data: "))["stage"] for lines in told[:-1]]
+    order = [stages.index(s) for s in ("understand", "retrieve", "fuse", "rerank", "boost", "pack")]
+    assert order == sorted(order)
+    result = json.loads(told[-1][1].removeprefix("data: "))
+    assert result["results"][0]["text"] == "Bob repaired the blue kayak."
+
+
+def test_a_stream_that_fails_ends_with_the_problem(http: httpx2.Client, trip: str) -> None:
+    answer = http.post(
+        path(trip, "/memories/recall/stream"), json={"query": "x", "types": ["dream"]}
+    )
+    assert answer.text.startswith("event: problem\n")
+    assert "dream" in answer.text
+
+
+# --- pages -----------------------------------------------------------------------------------
+
+
+def test_a_cursor_walks_a_listing_that_grows(http: httpx2.Client, bank: str) -> None:
+    names = ["Anna", "Bert", "Carl", "Dora", "Emil"]
+    first = retain(http, bank, *(f"{n} owns a unique boat." for n in names)).json()["new"]
+    seen: list[str] = []
+    cursor: str | None = None
+    for _ in range(10):
+        query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+        page = http.get(path(bank, "/memories/list"), params=query).json()
+        seen += [m["id"] for m in page["items"]]
+        cursor = page["next_cursor"]
+        retain(http, bank, f"Somebody number {len(seen)} came in between.")
+        if cursor is None:
+            break
+    assert sorted(seen) == sorted(first)
+
+
+@pytest.mark.parametrize("rest", ["/tags", "/entities", "/documents"])
+def test_every_listing_ends(http: httpx2.Client, bank: str, rest: str) -> None:
+    people = ("Anna Berg", "Bert Dahl", "Carl Engel")
+    retain(http, bank, *({"content": f"{n} sails.", "tags": [n], "document_id": n} for n in people))
+    key = {"/tags": "tag", "/entities": "canonical_name", "/documents": "id"}[rest]
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        query = {"limit": 1} | ({"cursor": cursor} if cursor else {})
+        page = http.get(path(bank, rest), params=query).json()
+        seen += [item[key] for item in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert sorted(seen) == sorted(people)
+
+
+# --- retain ----------------------------------------------------------------------------------
+
+
+def test_the_same_key_retains_once_and_answers_the_same(http: httpx2.Client, bank: str) -> None:
+    key = {"Idempotency-Key": f"{bank}-1"}
+    first = retain(http, bank, "Anna sails.", **key).json()
+    again = retain(http, bank, "Anna sails.", **key).json()
+    assert (again["new"], again["items"]) == (first["new"], first["items"])
+    listed = http.get(path(bank, "/memories/list")).json()["items"]
+    assert [m["proof_count"] for m in listed] == [1]
+
+
+def test_the_same_key_for_something_else_is_a_conflict(http: httpx2.Client, bank: str) -> None:
+    key = {"Idempotency-Key": f"{bank}-2"}
+    retain(http, bank, "Anna sails.", **key)
+    assert retain(http, bank, "Bert rows.", **key).status_code == 409
+
+
+def test_turns_and_facts_are_retained_as_they_are(http: httpx2.Client, bank: str) -> None:
+    turns = [{"speaker": "Ada", "text": "I sold the piano."}, {"speaker": "Bo", "text": "To whom?"}]
+    made = retain(http, bank, {"turns": turns}, {"text": "Tea is nice.", "type": "opinion"}).json()
+    assert [len(i["memory_ids"]) for i in made["items"]] == [2, 1]
+
+
+def test_a_field_that_nobody_knows_is_refused_with_a_guess(http: httpx2.Client, bank: str) -> None:
+    answer = retain(http, bank, {"text": "Tea is nice.", "tag": ["x"]})
+    assert answer.status_code == 422
+    assert "'tags'" in answer.json()["hint"]
+
+
+def test_an_opinion_is_moved_by_evidence(http: httpx2.Client, bank: str) -> None:
+    made = retain(
+        http, bank, {"text": "Rust is nicer than C.", "type": "opinion", "confidence": 0.5}
+    )
+    where = path(bank, "/memories/" + made.json()["new"][0])
+    assert http.patch(where, json={"evidence": "strong_support"}).json()[
+        "confidence"
+    ] == pytest.approx(0.6)
+
+
+# --- bytes -----------------------------------------------------------------------------------
+
+
+def test_long_answers_are_compressed_for_who_can_read_them(http: httpx2.Client, bank: str) -> None:
+    retain(http, bank, *(f"Person {n} keeps {n} bees in town {n}." for n in range(20)))
+    where, body = path(bank, "/memories/recall"), {"query": "bees"}
+    with http.stream("POST", where, json=body, headers={"accept-encoding": "gzip"}) as answer:
+        assert answer.headers["content-encoding"] == "gzip"
+        packed = b"".join(answer.iter_raw())
+    plain = http.post(where, json=body, headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert len(packed) < len(plain.content) / 3
+    assert json.loads(gzip.decompress(packed))["results"] == plain.json()["results"]
+
+
+def test_more_than_the_limit_is_refused_unread(server: Server, bank: str) -> None:
+    asked = HTTPConnection(server.url.removeprefix("http://"))
+    asked.putrequest("POST", path(bank, "/memories"))
+    asked.putheader("Content-Length", str(10**9))
+    asked.endheaders()
+    assert asked.getresponse().status == 413
+    asked.close()
+
+
+def test_metrics_count_recalls_by_operation(http: httpx2.Client, trip: str) -> None:
+    recall(http, trip, "Who counts?")
+    assert 'operation="recall_memories",status="200"' in http.get("/metrics").text
