@@ -123,7 +123,7 @@ def test_recall_gives_the_same_answers(both, query: str, options: dict[str, Any]
 
 
 def test_a_trace_tells_the_same(both) -> None:
-    here, there = both
+    here, _ = both
     fill(here)
     mine, theirs = (m.recall(BANK, "What happened in May?", trace=True) for m in both)
     assert mine.trace is not None and theirs.trace is not None
@@ -135,7 +135,7 @@ def test_a_trace_tells_the_same(both) -> None:
 
 
 def test_lean_results_are_as_lean(both) -> None:
-    here, there = both
+    here, _ = both
     fill(here)
     mine, theirs = (m.recall(BANK, "app", verbosity="lean") for m in both)
     assert theirs.as_dict()["results"] == mine.as_dict()["results"]
@@ -182,7 +182,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("kind", "call"), ERRORS)
 def test_the_same_errors_are_raised(both, kind, call) -> None:
-    here, there = both
+    here, _ = both
     here.retain(BANK, "Alice runs.")
     for memory in both:
         with pytest.raises(kind) as raised:
