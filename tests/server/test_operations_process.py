@@ -1,0 +1,115 @@
+"""Accepted work and the real server process: killed, stopped, and several at once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.testing import open_fake
+from recollect.types import OperationState
+
+BANK = "alice"
+FACTS = [{"text": f"Fact {n} is about {n * n}"} for n in range(600)]
+
+
+@dataclass
+class Process:
+    url: str
+    popen: subprocess.Popen[str]
+
+    def kill(self) -> None:
+        self.popen.kill()
+        self.popen.wait()
+
+
+@contextmanager
+def serving(db: Path, *options: str) -> Iterator[Process]:
+    command = [sys.executable, "-m", "recollect.cli", "--db", str(db), "--json", "serve"]
+    popen = subprocess.Popen(
+        [*command, "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert popen.stdout is not None
+        yield Process(json.loads(popen.stdout.readline())["url"], popen)
+    finally:
+        popen.terminate()
+        popen.wait(60)
+
+
+@pytest.fixture
+def look(db: Path) -> Iterator[recollect.Recollect]:
+    """The store, looked at from outside of the server."""
+    with open_fake(db) as memory:
+        yield memory
+
+
+def wait_for(look: recollect.Recollect, operation_id: str, steps: int | None = None):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        found = look.store.queue.operation(BANK, operation_id)
+        assert found is not None
+        if found.finished or (steps is not None and found.steps >= steps):
+            return found
+        time.sleep(0.002)
+    raise AssertionError("nothing happened for a minute")
+
+
+def test_an_accepted_retain_survives_the_server_and_takes_effect_once(
+    db: Path, look: recollect.Recollect
+) -> None:
+    with serving(db) as server, recollect.connect(server.url) as client:
+        operation = client.submit(BANK, FACTS)
+        assert not wait_for(look, operation.id, steps=1).finished
+        server.kill()
+    with serving(db) as server, recollect.connect(server.url) as client:
+        assert wait_for(look, operation.id).state is OperationState.DONE
+        found = client.memories(BANK, limit=1000)
+        assert sorted(m.text for m in found) == sorted(f["text"] for f in FACTS)
+        assert {m.proof_count for m in found} == {1}
+        assert client.submit(BANK, FACTS, operation_id=operation.id).state is OperationState.DONE
+        assert client.stats(BANK).memories == len(FACTS)
+
+
+def test_stopping_finishes_the_one_at_hand_and_keeps_the_rest(
+    db: Path, look: recollect.Recollect
+) -> None:
+    with serving(db) as server, recollect.connect(server.url) as client:
+        first = client.submit(BANK, FACTS[:400])
+        second = client.submit(BANK, FACTS[400:])
+        wait_for(look, first.id, steps=1)
+        server.popen.send_signal(signal.SIGTERM)
+        assert server.popen.wait(60) == 0
+    queue = look.store.queue
+    states = [found.state for o in (first, second) if (found := queue.operation(BANK, o.id))]
+    assert states == [OperationState.DONE, OperationState.PENDING]
+    with serving(db):
+        assert wait_for(look, second.id).state is OperationState.DONE
+
+
+def test_two_servers_share_one_queue(db: Path, look: recollect.Recollect) -> None:
+    with ExitStack() as stack:
+        servers = [stack.enter_context(serving(db)) for _ in range(2)]
+        clients = [stack.enter_context(recollect.connect(s.url)) for s in servers]
+        given = [
+            clients[n % 2].submit(f"bank-{n % 3}", {"text": f"Fact {n} is about {n * n}"})
+            for n in range(24)
+        ]
+        until = time.monotonic() + 60
+        while look.store.queue.counts()[OperationState.DONE] < len(given):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        texts = sorted(m.text for n in range(3) for m in clients[0].memories(f"bank-{n}"))
+    assert texts == sorted(f"Fact {n} is about {n * n}" for n in range(24))
