@@ -36,7 +36,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     project.mkdir()
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "CODEX_HOME", "RECOLLECT_DB"):
+    for name in (
+        "XDG_CONFIG_HOME",
+        "XDG_STATE_HOME",
+        "CODEX_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "RECOLLECT_DB",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)
     with tempfile.TemporaryDirectory(prefix="rec") as short:  # a socket's path must be

@@ -64,17 +64,19 @@ async def test_http_sessions_know_nothing_of_each_other(filled: recollect.Recoll
             assert not (await one("recall", query=QUERY)).data["results"]
 
 
-async def test_without_a_session_the_call_may_name_its_conversation(
+async def test_without_sessions_the_answer_carries_a_name_to_come_back_with(
     filled: recollect.Recollect,
 ) -> None:
     with http(filled) as url:
         async with over_http(url, MODERN) as agent:
-            await agent("recall", query=QUERY)
+            first = await agent("recall", query=QUERY)
+            named = first.data["conversation"]
+            assert named in first.text and first.data["results"]
+            second = await agent("recall", query=QUERY, conversation=named)
+            assert second.data["already_given"] and "conversation" not in second.data
             assert (await agent("recall", query=QUERY)).data["results"]
-            await agent("recall", query=QUERY, conversation="mine")
-            assert not (await agent("recall", query=QUERY, conversation="mine")).data["results"]
         async with over_http(url, MODERN, {"Authorization": "Bearer other"}) as stranger:
-            assert (await stranger("recall", query=QUERY, conversation="mine")).data["results"]
+            assert (await stranger("recall", query=QUERY, conversation=named)).data["results"]
 
 
 def test_the_conversation_unused_for_longest_goes_first() -> None:

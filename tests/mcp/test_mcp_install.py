@@ -188,3 +188,31 @@ def test_a_linked_file_stays_linked_and_keeps_its_mode(folder: Path) -> None:
     run("install", "cursor", "--yes")
     assert link.is_symlink() and "recollect" in real.read_text("utf-8")
     assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_broken_copy_does_not_hinder_taking_out(folder: Path) -> None:
+    path = CLIENTS["cursor"].file("user")
+    path.parent.mkdir(parents=True)
+    path.write_text('{"mcpServers": {}}', "utf-8")
+    run("install", "cursor", "--yes")
+    path.with_name("mcp.json.before-recollect").write_text("{ broken", "utf-8")
+    assert run("uninstall", "cursor", "--yes") == 0
+    assert jsonc.parse(path.read_text("utf-8")) == {"mcpServers": {}}
+
+
+def test_what_is_not_there_needs_no_taking_out(folder: Path) -> None:
+    path = CLIENTS["cursor"].file("user")
+    assert run("uninstall", "cursor", "--yes") == 0 and not path.exists()
+    path.parent.mkdir(parents=True)
+    path.write_text('{"mcpServers": []}', "utf-8")
+    assert run("uninstall", "cursor", "--yes") == 0
+    assert path.read_text("utf-8") == '{"mcpServers": []}'
+
+
+def test_claude_codes_settings_are_where_it_was_told_to_keep_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "claude"))
+    run("install", "claude-code", "--yes")
+    main(["hooks", "install", "claude-code", "--yes"])
+    assert {p.name for p in (folder / "claude").iterdir()} == {".claude.json", "settings.json"}

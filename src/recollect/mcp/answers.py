@@ -17,6 +17,7 @@ from recollect.recall.result import RecallResult, hit_dict, memory_dict, shorten
 from recollect.types import Band, Bank, Chunk, Hit, Link, Memory, RetainResult, Verbosity
 
 TITLE_LENGTH = 60
+BANKS = 100  # named at most
 ADVICE: Mapping[Band, str] = {
     Band.STRONG: "strong: rely on it; load_memory(id) first when its summary is cut (…)",
     Band.MAYBE: "maybe: read the summary, load_memory(id) only when it is directly relevant",
@@ -249,7 +250,8 @@ def explained(answer: Why, memory: Memory) -> Answer:
 
 
 def listed(banks: Sequence[Bank], default: str) -> Answer:
-    out = {
+    every, banks = banks, banks[:BANKS]
+    out: dict[str, Any] = {
         "default": default,
         "banks": [
             {
@@ -266,7 +268,10 @@ def listed(banks: Sequence[Bank], default: str) -> Answer:
         f"{bank.documents} documents, updated {bank.updated_at:%Y-%m-%d}"
         for bank in banks
     ]
-    if default not in {bank.id for bank in banks}:
+    if len(every) > BANKS:
+        out["more"] = len(every) - BANKS
+        lines.append(f"and {len(every) - BANKS} more")
+    if default not in {bank.id for bank in every}:
         lines.append(f"{default} (default): empty so far; retain() creates it")
     return Answer("\n".join(lines), out)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from recollect.errors import ConfigError, InvalidInput
 from recollect.mcp import jsonc
-from recollect.mcp.clients import Scope
+from recollect.mcp.clients import Scope, claude_folder
 from recollect.mcp.settings import Change, read, undone
 
 PROGRAM = "recollect.mcp.hook"
@@ -26,7 +26,7 @@ _EVENTS: Mapping[str, tuple[str, Only | None]] = {
 def settings_file(scope: Scope) -> Path:
     """A project's local file: what names a program on this machine is not for its repository."""
     if scope == "user":
-        return Path.home() / ".claude" / "settings.json"
+        return claude_folder() / "settings.json"
     return Path.cwd() / ".claude" / "settings.local.json"
 
 

@@ -42,6 +42,16 @@ def _xdg() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
+def claude_folder() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+def _claude_file() -> Path:
+    """Beside the folder, unless the folder was moved: then in it."""
+    moved = os.environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(moved) if moved else Path.home()) / ".claude.json"
+
+
 def _plain(command: str, arguments: list[str]) -> dict[str, Any]:
     return {"command": command, "args": arguments}
 
@@ -80,7 +90,7 @@ class Client:
 CLIENTS: Mapping[str, Client] = {
     "claude-code": Client(
         title="Claude Code",
-        files={"user": _home(".claude.json"), "project": _here(".mcp.json")},
+        files={"user": _claude_file, "project": _here(".mcp.json")},
         under="mcpServers",
         entry=_typed,
         then="start a new session; /mcp shows it. Hooks: recollect hooks install claude-code",

@@ -8,8 +8,9 @@ in our words, with a hint, rather than in those of a validation library.
 from __future__ import annotations
 
 import logging
+import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,12 +27,13 @@ import recollect
 from recollect.errors import InvalidInput, RecollectError
 from recollect.mcp import resources
 from recollect.mcp.answers import Answer
-from recollect.mcp.arguments import checked, schema_of
+from recollect.mcp.arguments import Arguments, checked, schema_of
 from recollect.mcp.conversation import Conversation, Conversations
 from recollect.mcp.progress import stage_events
 from recollect.mcp.tools import BY_NAME, CONVERSATION, INSTRUCTIONS, TOOLS, Tool
 from recollect.mcp.verbs import Call
 from recollect.memory import Recollect, check_bank_name
+from recollect.telemetry import OnEvent
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -70,7 +72,7 @@ class Face:
             name=tool.name,
             title=tool.title,
             description=tool.says,
-            input_schema=schema_of(self._arguments(tool)),
+            input_schema=schema_of(self.arguments(tool)),
             output_schema=dict(tool.gives),
             annotations=mcp.ToolAnnotations(
                 read_only_hint=tool.reads,
@@ -80,7 +82,7 @@ class Face:
             ),
         )
 
-    def _arguments(self, tool: Tool):
+    def arguments(self, tool: Tool) -> Arguments:
         takes_name = self._http and tool.name in ("recall", "load_memory")
         return {**tool.arguments, "conversation": CONVERSATION} if takes_name else tool.arguments
 
@@ -104,35 +106,41 @@ class Face:
         tool = BY_NAME.get(name)
         if tool is None:
             raise InvalidInput(f"there is no tool {name!r}", hint="tools: " + ", ".join(BY_NAME))
-        arguments = checked(name, self._arguments(tool), given)
-        conversation = self._conversation(ctx, arguments.pop("conversation", None))
+        arguments = checked(name, self.arguments(tool), given)
+        named = arguments.pop("conversation", None) or self._session(ctx)
+        # Without a session the answer carries a name to come back with.
+        minted = None if named or not self._http or name != "recall" else secrets.token_hex(3)
         async with stage_events(ctx) as on_event:
-            call = self._call(ctx, conversation, on_event)
-            return await _in_thread(partial(tool.run, call, arguments))
+            call = self._call(ctx, named or minted, on_event)
+            answer = await _in_thread(partial(tool.run, call, arguments))
+        return answer if minted is None else _to_come_back(answer, minted)
 
-    def _call(self, ctx: Context, conversation: Conversation, on_event: Any = None) -> Call:
+    def _call(
+        self, ctx: Context, conversation: str | None, on_event: OnEvent | None = None
+    ) -> Call:
+        held = self._conversation(ctx, conversation)
         if self._allow is None:
-            return Call(self._memory, self._bank, conversation, on_event=on_event)
+            return Call(self._memory, self._bank, held, on_event=on_event)
         request: Any = ctx.request
-        allowed = partial(self._allow, request)
-        return Call(self._memory, self._bank, conversation, allowed, on_event)
+        return Call(self._memory, self._bank, held, partial(self._allow, request), on_event)
 
-    def _conversation(self, ctx: Context, name: str | None = None) -> Conversation:
-        """On HTTP: the session, or the name the agent gave; with neither, nothing is remembered.
-        The credentials are part of the key, so that nobody meets another's conversation."""
+    def _conversation(self, ctx: Context, name: str | None) -> Conversation:
+        """On HTTP by name: the session's, or one that a call gives. The credentials are part of
+        the key, so that nobody meets another's conversation."""
         if not self._http:
             return self._only
-        headers = getattr(ctx.request, "headers", {})
-        name = name or headers.get(_SESSION)
         if name is None:
             return Conversation()
-        who = blake2b(headers.get("authorization", "").encode(), digest_size=16).digest()
-        return self._held.of((who, name))
+        who = _headers(ctx).get("authorization", "").encode()
+        return self._held.of((blake2b(who, digest_size=16).digest(), name))
+
+    def _session(self, ctx: Context) -> str | None:
+        return _headers(ctx).get(_SESSION) if self._http else None
 
     # --- resources ---------------------------------------------------------------------------
 
     async def list_resources(self, ctx: Context, params: Any) -> mcp.ListResourcesResult:
-        call = self._call(ctx, self._conversation(ctx))
+        call = self._call(ctx, self._session(ctx))
         listed = await _in_thread(lambda: list(resources.listing(call)))
         return mcp.ListResourcesResult(
             resources=[
@@ -154,7 +162,7 @@ class Face:
     async def read_resource(
         self, ctx: Context, params: mcp.ReadResourceRequestParams
     ) -> mcp.ReadResourceResult:
-        call = self._call(ctx, self._conversation(ctx))
+        call = self._call(ctx, self._session(ctx))
         try:
             mime, text = await _in_thread(partial(resources.read, call, params.uri))
         except RecollectError as error:
@@ -215,8 +223,10 @@ def http_app(
         app.mount("/mcp", mcp)
 
     An application is used once: make a new one to start again. Sessions are apart from each other: each
-    remembers only what itself was given, they end after half an hour unused, and a client of the
-    session-less protocol revision names its conversation in the call instead.
+    remembers only what itself was given, and they end after half an hour unused. In the protocol
+    revision without sessions the first recall's answer carries a name for the conversation, and
+    later calls give it back. `allow` is called on a worker thread of anyio's: one that must await
+    something can do so with `anyio.from_thread.run`.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -259,6 +269,15 @@ async def _warm(memory: Recollect) -> None:
 async def _in_thread(work: Callable[[], Any]) -> Any:
     # A call that is cancelled is not waited for; what it was writing is still written whole.
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def _headers(ctx: Context) -> Mapping[str, str]:
+    return getattr(ctx.request, "headers", {})
+
+
+def _to_come_back(answer: Answer, conversation: str) -> Answer:
+    note = f"Give conversation={conversation!r} in later calls, so that nothing is repeated."
+    return Answer(f"{answer.text}\n{note}", {**answer.structured, "conversation": conversation})
 
 
 def _text(text: str) -> mcp.TextContent:

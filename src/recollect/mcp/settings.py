@@ -13,9 +13,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from recollect.errors import ConfigError, InvalidInput
 from recollect.mcp import jsonc, toml
@@ -58,7 +59,7 @@ class Change:
 def installed(client: Client, path: Path, name: str, entry: Mapping[str, Any]) -> Change:
     before = read(path)
     after = _checked(client, path, before or "", name, entry)
-    ours = name in _parsed(client, path, before or "").get(client.under, {})
+    ours = _entry(client, path, before or "", name) is not None
     return Change(path, before, after, "again" if ours else "first")
 
 
@@ -66,7 +67,7 @@ def uninstalled(client: Client, path: Path, name: str) -> Change:
     before = read(path)
     if before is None:
         return Change(path, None, None, "undo")
-    entry = _parsed(client, path, before).get(client.under, {}).get(name)
+    entry = _entry(client, path, before, name)
     if entry is None:
         return Change(path, before, before, "undo")
     return undone(
@@ -77,13 +78,19 @@ def uninstalled(client: Client, path: Path, name: str) -> Change:
     )
 
 
+def _entry(client: Client, path: Path, text: str, name: str) -> Any:
+    held = _parsed(client, path, text).get(client.under)
+    return cast("dict[str, Any]", held).get(name) if isinstance(held, dict) else None
+
+
 def undone(
     path: Path, before: str, again: Callable[[str], str], removed: Callable[[str], str]
 ) -> Change:
     """As it was before us, if doing it `again` to that gives what is there now; else without us."""
     kept = read(Change(path, None, None).backup)
-    if again(kept or "") == before:
-        return Change(path, before, kept, "undo")
+    with suppress(ConfigError):  # a copy that is not what it was is of no use, that is all
+        if again(kept or "") == before:
+            return Change(path, before, kept, "undo")
     return Change(path, before, removed(before), "undo")
 
 

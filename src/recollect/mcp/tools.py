@@ -75,6 +75,7 @@ _RECALLED = _object(
     },
     already_given=_TEXTS,
     more=_WHOLE,
+    conversation=_TEXT,
     degraded={"type": "array", "items": _object({"part": _TEXT, "reason": _TEXT})},
 )
 _MEMORY = _object(
@@ -110,7 +111,8 @@ _BANKS = _object(
                 {"bank": _TEXT, "memories": _WHOLE, "documents": _WHOLE, "updated_at": _TEXT}
             ),
         },
-    }
+    },
+    more=_WHOLE,
 )
 
 # --- arguments that several tools share ------------------------------------------------------
@@ -129,8 +131,7 @@ _SCOPE = Argument(says="Where it applies: a project, an area, all-projects.")
 _SUMMARY = Argument(says="One sentence with the gist; what recall shows.")
 
 CONVERSATION = Argument(
-    says="Any name for this conversation, the same each time: what it was given is not repeated. "
-    "Only needed where the connection has no session."
+    says="The name an earlier answer gave this conversation, so that nothing is repeated."
 )
 
 TOOLS: tuple[Tool, ...] = (
@@ -146,7 +147,7 @@ TOOLS: tuple[Tool, ...] = (
             'the user refers to something earlier ("as we decided"), and before retain. Ask with a '
             "question or with what you are about to do; dates and phrases such as "
             '"last spring" are understood. Gives the best hits first: id, title, type, scope, a '
-            "summary of at most 160 characters (… means cut), score from 0 to 1, band. strong: rely "
+            "summary of at most 160 characters (… means cut), score, about 0 to 1, and band. strong: rely "
             "on it, load_memory(id) first if cut. maybe: load_memory only when directly relevant. "
             "Noise is left out; when nothing is known it says so: then do not guess. What this "
             "conversation was already given is not repeated, only its ids are named."
