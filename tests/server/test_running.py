@@ -1,0 +1,177 @@
+"""Running it: ready, busy, told to stop, refusing to be exposed."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import recollect
+from recollect.cli import main
+from recollect.errors import ConfigError
+from recollect.server.keys import create_key
+from recollect.server.serve import bind
+from recollect.types import Scope
+
+from .conftest import Server, start
+
+BUSY_S = 4
+CLIENTS = 8
+
+
+def path(bank: str, rest: str) -> str:
+    return f"/v1/default/banks/{bank}{rest}"
+
+
+def test_eight_clients_at_once_meet_no_error(server: Server) -> None:
+    """Writing, recalling, listing and deleting in banks of their own and in one they share."""
+    until = time.monotonic() + BUSY_S
+
+    def client(number: int) -> tuple[int, list[str]]:
+        done, wrong = 0, []
+        with server.client() as http:
+            while time.monotonic() < until:
+                for bank in ("busy", f"busy-{number}"):
+                    item = {"content": f"Client {number} counted to {done} in bank {bank}."}
+                    made = http.post(path(bank, "/memories"), json={"items": [item]})
+                    asked = {"query": f"What did client {number} count to?"}
+                    found = http.post(path(bank, "/memories/recall"), json=asked)
+                    listed = http.get(path(bank, "/memories/list"), params={"limit": 5})
+                    answers = [made, found, listed]
+                    if done % 3 == 2 and made.is_success and made.json()["new"]:
+                        one = made.json()["new"][0]
+                        answers.append(http.delete(path(bank, f"/memories/{one}")))
+                    wrong += [a.text for a in answers if not a.is_success]
+                    done += len(answers)
+        return done, wrong
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        ended = list(pool.map(client, range(CLIENTS)))
+    assert [wrong for _, wrong in ended] == [[]] * CLIENTS
+    assert min(done for done, _ in ended) >= 4
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_stop_it_finishes_what_it_accepted(tmp_path: Path, how: signal.Signals) -> None:
+    server = start(tmp_path / "m.db")
+    items = [{"content": f"Person {n} planted tree {n} in garden {n}."} for n in range(100)]
+    answers: list[httpx2.Response] = []
+
+    def retain() -> None:
+        with server.client() as http:
+            answers.append(http.post(path("b", "/memories"), json={"items": items}))
+
+    asking = threading.Thread(target=retain)
+    asking.start()
+    with server.client() as http:  # until it is at work
+        while "recollect_http_requests_in_flight 2.0" not in http.get("/metrics").text:
+            assert asking.is_alive()
+    assert server.stop(how) == 0
+    asking.join()
+    assert answers[0].status_code == 200
+    with recollect.open(server.db) as memory:
+        assert memory.count("b") == 100
+
+
+def test_an_accepted_retain_is_done_after_a_restart(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db")
+    items = [{"content": f"Person {n} planted tree {n} in garden {n}."} for n in range(150)]
+    with server.client() as http:
+        body = {"items": items, "async": True}
+        accepted = http.post(path("b", "/memories"), json=body).json()
+    server.process.kill()
+    server.process.wait()
+    again = start(server.db)
+    try:
+        with again.client() as http:
+            where = path("b", f"/operations/{accepted['operation_id']}")
+            until = time.monotonic() + 60
+            while http.get(where).json()["status"] != "completed":
+                assert time.monotonic() < until
+            assert http.get(path("b", "/stats")).json()["total_nodes"] == 150
+    finally:
+        assert again.stop() == 0
+
+
+def test_another_address_needs_keys_or_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--db", str(tmp_path / "m.db"), "--host", "0.0.0.0", "--port", "0"]) == 2
+    assert "recollect keys create" in capsys.readouterr().err
+
+
+def test_with_a_key_in_the_store_everybody_is_asked_for_one(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "m.db") as memory:
+        _, reader = create_key(memory.store.keys, "reader", [Scope.READ], banks=["b"])
+        _, writer = create_key(memory.store.keys, "writer", [Scope.READ, Scope.WRITE])
+    server = start(tmp_path / "m.db")
+    try:
+        with server.client() as http:
+            body = {"items": [{"text": "Anna sails."}]}
+
+            def status(key: str, bank: str = "b") -> int:
+                headers = {"authorization": f"Bearer {key}"} if key else {}
+                return http.post(path(bank, "/memories"), json=body, headers=headers).status_code
+
+            assert [status(""), status("rk_x_y"), status(reader), status(writer)] == [
+                401,
+                401,
+                403,
+                200,
+            ]
+            read = {"authorization": f"Bearer {reader}"}
+            asked = {"query": "Who sails?"}
+            assert http.post(path("b", "/memories/recall"), json=asked, headers=read).is_success
+            other = http.post(path("c", "/memories/recall"), json=asked, headers=read)
+            assert other.status_code == 403
+            assert http.get("/health").is_success
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_port_that_is_taken_is_said_at_once() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=str(port)) as refused:
+            bind("127.0.0.1", port)
+    assert "--port 0" in str(refused.value.hint)
+
+
+def test_a_free_port_is_bound_on_either_family() -> None:
+    for host in ("127.0.0.1", "::1"):
+        if host == "::1" and not socket.has_ipv6:
+            continue
+        with bind(host, 0) as bound:
+            assert bound.getsockname()[1] > 0
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['uvicorn'] = None\n"
+        "from recollect.cli import main\n"
+        f"sys.exit(main(['serve', '--db', {str(tmp_path / 'm.db')!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "recollect[server]" in done.stderr
+
+
+def test_the_tools_for_agents_are_mounted(server: Server) -> None:
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                   "clientInfo": {"name": "test", "version": "1"}},
+    }  # fmt: skip
+    accepted = {"accept": "application/json, text/event-stream"}
+    with server.client(follow_redirects=False) as http:
+        answer = http.post("/mcp", json=hello, headers=accepted)
+    assert answer.status_code == 200
+    assert "recollect" in answer.text
