@@ -19,6 +19,11 @@ def authorize(request: Request, bank: str | None, scope: Scope) -> Caller:
     return caller
 
 
+def note(request: Request, **counts: int | str) -> None:
+    """What a request changed, for the audit: numbers and ids, never a text."""
+    request.state.counts = counts
+
+
 async def _read(request: Request, bank_id: BankId) -> None:
     authorize(request, bank_id, Scope.READ)
 

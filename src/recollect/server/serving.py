@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from fastapi import Request
@@ -46,12 +46,12 @@ class Serving:
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reading, partial(work, *args, **kwargs))
+        return await loop.run_in_executor(self._reading, _carried(work, *args, **kwargs))
 
     async def write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Not given up when the caller goes away: what was begun is finished."""
         loop = asyncio.get_running_loop()
-        begun = loop.run_in_executor(self._writing, partial(work, *args, **kwargs))
+        begun = loop.run_in_executor(self._writing, _carried(work, *args, **kwargs))
         return await asyncio.shield(begun)
 
     async def warm_up(self) -> None:
@@ -66,6 +66,12 @@ class Serving:
         self._reading.shutdown(wait=True)
         self._writing.shutdown(wait=True)
         self.operations.stop()
+
+
+def _carried(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+    """With the request's id and trace, which a thread would not know of."""
+    context = copy_context()
+    return lambda: context.run(work, *args, **kwargs)
 
 
 def serving(request: Request) -> Serving:

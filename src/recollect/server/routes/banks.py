@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 
 from recollect.server import render
-from recollect.server.access import administering, authorize, reading
+from recollect.server.access import administering, authorize, note, reading
 from recollect.server.answers import (
     BankAnswer,
     BankConfigAnswer,
@@ -117,6 +117,7 @@ async def delete_bank(request: Request, bank_id: BankId) -> Any:
         return held.memories
 
     count = await state.write(work)
+    note(request, deleted=count)
     return Json({"success": True, "message": f"{bank_id} is gone", "deleted_count": count})
 
 

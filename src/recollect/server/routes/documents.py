@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.server import render
-from recollect.server.access import authorize, reading, writing
+from recollect.server.access import authorize, note, reading, writing
 from recollect.server.answers import (
     ChunkAnswer,
     ChunkList,
@@ -144,6 +144,7 @@ async def delete_document(request: Request, bank_id: BankId, document_id: Docume
     """With everything that came only from it."""
     state = serving(request)
     count = await state.write(state.memory.forget, bank_id, document_id=document_id)
+    note(request, deleted=count, document=document_id)
     return Json(
         {
             "success": True,

@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 
 from recollect.errors import InvalidInput
 from recollect.server import render
-from recollect.server.access import administering, reading
+from recollect.server.access import administering, note, reading
 from recollect.server.answers import Answer, BankAnswer
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, MemoryId
@@ -95,10 +95,9 @@ async def import_bank(
     """Addition: a bank made again from its export, under this name. It is whole or not there."""
     state = serving(request)
 
-    def work() -> dict[str, Any]:
-        return render.profile(state.memory.import_bank(_objects(body), bank_id))
-
-    return Json(await state.write(work))
+    made = await state.write(lambda: state.memory.import_bank(_objects(body), bank_id))
+    note(request, new=made.memories)
+    return Json(render.profile(made))
 
 
 def _objects(body: bytes) -> Iterator[dict[str, Any]]:

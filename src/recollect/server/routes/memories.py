@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 
 from recollect.errors import InvalidInput
 from recollect.server import render
-from recollect.server.access import reading, writing
+from recollect.server.access import note, reading, writing
 from recollect.server.answers import (
     Deleted,
     History,
@@ -78,6 +78,7 @@ async def retain_memories(
             operation_id=body.operation_id,
             request_key=idempotency_key,
         )
+        note(request, items=operation.items, operation=operation.id)
         return Json(_accepted(operation))
     if idempotency_key is not None:
         result = await state.write(
@@ -85,6 +86,8 @@ async def retain_memories(
         )
     else:
         result = await state.write(state.memory.retain, bank_id, items)
+    made = {"new": len(result.new), "known": len(result.known), "replaced": result.replaced}
+    note(request, items=len(items), **made)
     return Json(render.retained(result))
 
 
@@ -217,6 +220,7 @@ async def update_memory(
     """Correct, withdraw, restore or confirm one memory. Its earlier wording stays visible to
     `as_of`."""
     state = serving(request)
+    note(request, memory=memory_id)
     return Json(render.whole(await state.write(correct, state.memory, bank_id, memory_id, body)))
 
 
@@ -230,6 +234,7 @@ async def delete_memory(request: Request, bank_id: BankId, memory_id: MemoryId) 
     """Delete one memory with everything derived only from it: text, vectors, terms, links."""
     state = serving(request)
     count = await state.write(state.memory.forget, bank_id, memory_id)
+    note(request, deleted=count, memory=memory_id)
     return Json({"success": True, "message": f"{memory_id} is gone", "deleted_count": count})
 
 
@@ -243,6 +248,7 @@ async def clear_memories(request: Request, bank_id: BankId, type: Type = None) -
     """Delete all memories of the bank, or all of one type."""
     state = serving(request)
     count = await state.write(state.memory.clear, bank_id, type=type)
+    note(request, deleted=count)
     return Json({"success": True, "message": None, "deleted_count": count})
 
 
