@@ -24,7 +24,7 @@ import orjson
 from recollect.config import Settings, load_settings
 from recollect.errors import ConfigError, InvalidInput, NotFound, StoreError
 from recollect.recall.result import RecallResult
-from recollect.storage.base import BankStats, ModelIdentity, Store
+from recollect.storage.base import BankStats, ModelIdentity, ServedView, Store
 from recollect.telemetry import OnEvent, Run
 from recollect.types import (
     Bank,
@@ -129,9 +129,9 @@ class Recollect:
         kept = self.embedder.token_dimensions if self.settings.token_vectors else 0
         return self.embedder.name, self.embedder.dimensions, kept
 
-    def _checked(self, bank: str) -> None:
+    def _checked(self, bank: str, held: ModelIdentity | None = None) -> None:
         """The bank's vectors must be this process's model's."""
-        held, mine = self._store.model_of(bank), self._identity()
+        held, mine = held or self._store.model_of(bank), self._identity()
         if held[:2] != mine[:2]:
             raise StoreError(
                 f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
@@ -297,8 +297,8 @@ class Recollect:
         request = self._request(query, options)
         if "embedder" not in self.__dict__:  # load the model while the bank is read
             self._workers.submit(lambda: self.embedder)
-        view = self._store.view(bank)
-        self._checked(bank)
+        view = self._store.recall_view(bank)
+        self._checked(bank, view.model if isinstance(view, ServedView) else None)
         clock = "query_timestamp" not in options and "as_of" not in options
         asked = (
             replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
@@ -314,6 +314,7 @@ class Recollect:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
             result = recall(self._recalling, view, request, run)
+            view.close()
             run.note(cached=False, results=len(result))
             if not result.degraded:
                 self._cache.put(key, result)
@@ -349,7 +350,7 @@ class Recollect:
 
         request = self._request(query, options)
         self._checked(bank)
-        view = self._store.view(bank)
+        view = self._store.recall_view(bank)
         with Run(name="why", bank=bank) as run:
             return why(self._recalling, view, request, memory_id, run)
 

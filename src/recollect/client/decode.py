@@ -216,7 +216,14 @@ def trace(given: Json, query: str, options: Json) -> Trace:
         )
         for s in given["stages"]
     )
-    return Trace(read, stages, given["candidates"])
+    return Trace(
+        read,
+        stages,
+        given["candidates"],
+        given.get("connections", 0),
+        given.get("round_trips", 0),
+        given.get("max_conn_wait", 0.0),
+    )
 
 
 def event(given: Json) -> StageEvent:

@@ -27,7 +27,7 @@ from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.understand import BY_EVENT, Query, understand
-from recollect.storage.base import Columns, Floats, Keys, View
+from recollect.storage.base import Columns, Floats, Keys, ServedView, Usage, View
 from recollect.telemetry import Run
 from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, MemoryType, State
 
@@ -427,7 +427,7 @@ def _result(
         and not any(hit.band is not Band.NOISE for hit in hits),
         tokens=sum(hit.memory.tokens for hit in hits),
         cached=False,
-        trace=Trace(ranked.query, run.stages, len(ranked.pool)) if request.trace else None,
+        trace=_trace(view, ranked, run) if request.trace else None,
         verbosity=request.verbosity,
         entities=entities,
         source_facts=sources,
@@ -441,3 +441,15 @@ def _keys(hits: list[Hit]) -> Keys:
         (h.detail.ranked.pool.keys, h.detail.row) for h in hits if isinstance(h.detail, _Detail)
     ]
     return np.array([keys[row] for keys, row in rows], np.int64)
+
+
+def _trace(view: View, ranked: Ranked, run: Run) -> Trace:
+    taken = view.usage if isinstance(view, ServedView) else Usage()
+    return Trace(
+        ranked.query,
+        run.stages,
+        len(ranked.pool),
+        taken.connections,
+        taken.round_trips,
+        taken.max_wait_ms,
+    )

@@ -30,7 +30,9 @@ class Trace:
     query: Query
     stages: tuple[StageTrace, ...]
     candidates: int
-    connections: int = 1
+    connections: int = 0  # taken from the pool of a server's store
+    round_trips: int = 0  # to that server
+    max_conn_wait: float = 0.0  # milliseconds that a connection was waited for
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -38,6 +40,9 @@ class Trace:
             "window": window_dict(self.query.window),
             "entities": list(self.query.entities),
             "candidates": self.candidates,
+            "connections": self.connections,
+            "round_trips": self.round_trips,
+            "max_conn_wait": round(self.max_conn_wait, 3),
             "stages": [
                 {
                     "stage": s.stage,

@@ -1,8 +1,9 @@
 """Retrieve: the four arms, concurrently.
 
 Keyword needs no vector, so it runs while the query is embedded; graph and temporal start
-together once semantic is done. An arm that fails or is late is left out, and the result
-says so; the recall goes on.
+together once semantic is done. A store on a server is first told all that the arms will ask,
+and answers in one go. An arm that fails or is late is left out, and the result says so; the
+recall goes on.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from recollect.models.base import Embedder
 from recollect.recall.arms.graph import graph
 from recollect.recall.arms.keyword import keyword
 from recollect.recall.arms.semantic import semantic
-from recollect.recall.arms.temporal import temporal
+from recollect.recall.arms.temporal import bounds, temporal
 from recollect.recall.request import RecallRequest
 from recollect.recall.understand import Query
-from recollect.storage.base import Floats, Found, View
+from recollect.storage.base import Ask, Floats, Found, ServedView, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
@@ -93,12 +94,18 @@ class Line:
         future = _done(timed) if here else self._workers.submit(timed)
         return partial(_finish, future, timed, self._deadline)
 
-    def awaited(self, part: str, answer: Callable[[], T]) -> T | None:
-        """The answer, or None and a word about what the result has to do without."""
+    def needed(self, part: str, answer: Callable[[], T]) -> T | None:
+        """The answer; without it there is nothing to go on with, unless the deadline came first."""
         try:
             return answer()
         except _Overdue:
             self._run.degrade(part, "the deadline came first")
+        return None
+
+    def awaited(self, part: str, answer: Callable[[], T]) -> T | None:
+        """The answer, or None and a word about what the result has to do without."""
+        try:
+            return self.needed(part, answer)
         except Exception as error:  # noqa: BLE001  any failure of one arm, shown in the result
             self._run.degrade(part, f"{type(error).__name__}: {error}".splitlines()[0])
         return None
@@ -108,13 +115,25 @@ def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
     view, query, allowed, depth = search.view, search.query, search.request.allowed, search.depth
     out = Retrieved()
     waiting: dict[Arm, Callable[[], Found]] = {}
-    if search.wants(Arm.KEYWORD) and query.hashes:
-        least = search.request.floors.keyword or 0.0
-        waiting[Arm.KEYWORD] = line.start(
-            "keyword", lambda: _above(keyword(view, query, allowed, depth), least)
-        )
+    served = view if isinstance(view, ServedView) else None
+
+    def start_keyword() -> None:
+        if search.wants(Arm.KEYWORD) and query.hashes:
+            least = search.request.floors.keyword or 0.0
+            waiting[Arm.KEYWORD] = line.start(
+                "keyword",
+                lambda: _above(keyword(view, query, allowed, depth), least),
+                here=served is not None,
+            )
+
+    if served is None:
+        start_keyword()
     embedded = line.start("embed", lambda: _embed(embedder, query.text), here=True)
     out.vector, out.tokens = line.awaited("embed", embedded) or (None, None)
+    if served is not None:
+        gather = partial(served.gather, _ask(search, out.vector))
+        line.needed("gather", line.start("gather", gather, here=True))
+        start_keyword()
     seeds = _seeds(search, out.vector, line)
     if search.wants(Arm.TEMPORAL) and query.window is not None:
         window = query.window
@@ -140,6 +159,18 @@ def _above(found: Found, floor: float) -> Found:
         return found
     kept = found.scores >= floor
     return Found(found.keys[kept], found.scores[kept])
+
+
+def _ask(search: Search, vector: Floats | None) -> Ask:
+    """All that the arms will ask of the store."""
+    query, window = search.query, search.query.window
+    return Ask(
+        vector,
+        query.hashes if search.wants(Arm.KEYWORD) else (),
+        search.request.allowed,
+        search.depth,
+        None if window is None or not search.wants(Arm.TEMPORAL) else bounds(window),
+    )
 
 
 def _embed(embedder: Embedder, text: str) -> tuple[Floats, NDArray[np.int8] | None]:

@@ -160,7 +160,9 @@ def _retain_changed(
     part: _Part | None,
 ) -> None:
     """Everything of the group that the bank does not hold already, in one transaction."""
-    changed = [s for s in group if not _unchanged(with_.store.view(bank), s, told)]
+    view = with_.store.view(bank)
+    changed = [s for s in group if not _unchanged(view, s, told)]
+    view.close()
     if not changed:
         return
     with run.stage("prepare"):

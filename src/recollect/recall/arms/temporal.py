@@ -22,7 +22,7 @@ PER_NODE = 10
 def temporal(
     view: View, window: Window, vector: Floats | None, allowed: Filter, depth: int
 ) -> Found:
-    inside = view.window(_micros(window.start), _micros(window.end), allowed)
+    inside = view.window(*bounds(window), allowed)
     if not len(inside):
         return Found.nothing()
     similar = (
@@ -46,6 +46,11 @@ def temporal(
         if inside[place] == target:
             scores[place] = max(scores[place], base[source] * weight * DECAY)
     return Found(*top(scores, inside, depth))
+
+
+def bounds(window: Window) -> tuple[int | None, int | None]:
+    """In microseconds."""
+    return _micros(window.start), _micros(window.end)
 
 
 def _micros(when: datetime | None) -> int | None:

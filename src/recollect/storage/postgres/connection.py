@@ -23,6 +23,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from recollect.telemetry import waited
 
 log = logging.getLogger("recollect.postgres")
 T = TypeVar("T")
@@ -92,6 +93,7 @@ class Connections:
                     raise self._exhausted() from error
                 wait *= 2
         took = time.perf_counter() - began
+        waited("connection", took)
         if took > SLOW:
             log.warning("waited %.0f ms for a connection: %s", took * 1e3, self._state())
         return connection, took

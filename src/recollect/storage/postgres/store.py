@@ -185,8 +185,8 @@ class PostgresStore:
     def view(self, bank: str) -> View:
         return self._view(self._reading, bank)
 
-    def replica_view(self, bank: str) -> View:
-        """A view that may be a moment behind, from the replica where there is one."""
+    def recall_view(self, bank: str) -> View:
+        """From the replica where there is one, which may be a moment behind."""
         return self._view(self._replica, bank)
 
     def _view(self, connections: Connections, bank: str, *, arriving: bool = False) -> PostgresView:

@@ -212,6 +212,9 @@ class SqliteStore:
             self._scrub(0)
         return self._view(bank, self._connection())
 
+    def recall_view(self, bank: str) -> View:
+        return self.view(bank)
+
     def _view(self, bank: str, db: sqlite3.Connection) -> SqliteView:
         with translated(self.path):
             row = db.execute(
