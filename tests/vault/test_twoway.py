@@ -245,6 +245,17 @@ def test_a_note_edited_after_its_memory_was_forgotten_is_remembered_anew(
     assert "every week" in memory.load(BANK, "keys").text
 
 
+def test_links_to_a_memory_made_anew_are_drawn_anew(
+    memory: Recollect, note: Path, vault: Path, run: Run
+) -> None:
+    (vault / "see.md").write_text("See [[keys]] for more.")
+    run()
+    memory.forget(BANK, "keys")
+    note.write_text(NOTE.replace("every month", "every week"))
+    run()
+    assert [k.target for k in memory.links(BANK, "keys") if k.kind == "related"] == ["keys"]
+
+
 def test_a_corrected_statement_replaces_its_old_wording_in_the_document(
     memory: Recollect, obsidian: Path, run: Run
 ) -> None:

@@ -175,7 +175,7 @@ class Applying:
                 if memory.state is not State.INVALIDATED:
                     self._memory.invalidate(self._bank, memory.id)
             self._report.withdrawn.append(step.path)
-        self._state.entries.pop(step.pair.was or "", None)
+        self.let_go(step)
 
     # --- towards the folder ------------------------------------------------------------------
 
@@ -185,12 +185,23 @@ class Applying:
         if not step.conflict or unit is None:
             return
         found = self._as_note(unit)
+        self._beside(step, found, mapping.of_new_note(found, unit.id, unit.told))
+        for memory in unit.memories if unit.form == "document" else ():
+            if self._reworded(memory, str(found["text"])):
+                self._aside(step, memory)
+
+    def _reworded(self, memory: Memory, text: str) -> bool:
+        """A statement that was corrected in the bank: the document's own text does not have it."""
+        if _flat(memory.text) in _flat(text) or memory.state is State.INVALIDATED:
+            return False
+        return any(m.text != memory.text for m in self._memory.revisions(self._bank, memory.id))
+
+    def _beside(self, step: Step, found: Fields, head: Mapping[str, Any]) -> None:
         path = render.conflict_path(step.path, found)
         if not (self._root / path).exists():
-            head = mapping.of_new_note(found, unit.id, unit.told)
-            text = render.conflict_note(head, str(found["text"]), unit.id)
+            text = render.conflict_note(head, str(found["text"]), step.pair.id)
             files.write_text(self._root, path, text, None)
-        self._report.conflicts.append(path)
+        _once(self._report.conflicts, path)
 
     def _as_note(self, unit: Unit) -> Fields:
         if unit.form == "memory":
@@ -248,12 +259,7 @@ class Applying:
 
     def _aside(self, step: Step, memory: Memory) -> None:
         found = mapping.of_memory(memory)
-        path = render.conflict_path(step.path, found)
-        if not (self._root / path).exists():
-            head = mapping.of_new_note(found, memory.id, memory.mentioned_at)
-            note = render.conflict_note(head, str(found["text"]), step.pair.id)
-            files.write_text(self._root, path, note, None)
-        self._report.conflicts.append(path)
+        self._beside(step, found, mapping.of_new_note(found, memory.id, memory.mentioned_at))
 
     def write(self, step: Step, taken: set[str], folder: str) -> None:
         """A memory that has no note gets one."""
@@ -264,7 +270,9 @@ class Applying:
         related = self._related(unit)
         if related:
             head["related"] = related
-        path = step.pair.was or files.free_name(taken, folder, render.file_stem(found))
+        was = step.pair.was
+        free = was is not None and not (self._root / was).exists()
+        path = was if was and free else files.free_name(taken, folder, render.file_stem(found))
         files.write_text(self._root, path, render.new_note(head, str(found["text"])), None)
         step.pair.path, step.pair.file = path, self._again(path)
         self._report.written.append(path)
@@ -283,7 +291,7 @@ class Applying:
             number += 1
         files.move(self._root, step.path, target)
         self._report.set_aside.append(step.path)
-        self._state.entries.pop(step.pair.was or "", None)
+        self.let_go(step)
 
     # --- noting it down ----------------------------------------------------------------------
 
@@ -295,10 +303,10 @@ class Applying:
         if file is None or unit is None:
             return
         if pair.was is not None and pair.was != pair.path:
-            self._state.entries.pop(pair.was, None)
+            self.let_go(step)
             if pair.path is not None:
-                self._report.renamed.append(pair.path)
-        before = self._state.entries.get(pair.was or "") or pair.entry
+                _once(self._report.renamed, pair.path)
+        before = pair.entry
         held = _bank_digests(step, unit)
         on_file = digests(file.fields)
         if step.do is Do.REWORD and before is not None:
@@ -318,6 +326,12 @@ class Applying:
             before.linked if before is not None else "",
         )
 
+    def let_go(self, step: Step) -> None:
+        """The note is no longer where it was; another one may be there by now."""
+        was = step.pair.was or ""
+        if was in self._state.entries and self._state.entries[was].id == step.pair.id:
+            del self._state.entries[was]
+
     def guard(self, step: Step, action: Callable[[], None]) -> bool:
         """One note that cannot be synced does not keep the others from it."""
         try:
@@ -335,18 +349,26 @@ class Applying:
 
 def edited(note: Note, changes: Mapping[str, Any]) -> str:
     """A note's text with these fields changed."""
-    text = note.raw
     if changes.get("text") is not None:
-        text = notes.with_text(note, str(changes["text"]))
-        again = notes.read(note.path, text)
-        if again.text != str(changes["text"]).rstrip():
-            # Its first lines would be taken for frontmatter: give it one of its own.
-            again = notes.read(note.path, f"---\n---\n{note.raw}")
-            text = notes.with_text(again, str(changes["text"]))
-            again = notes.read(note.path, text)
-        note = again
+        note = _retold(note, str(changes["text"]))
     head = mapping.as_frontmatter(note, changes)
-    return frontmatter.with_values(note.front, head, note.path) if head else text
+    return frontmatter.with_values(note.front, head, note.path) if head else note.raw
+
+
+def _retold(note: Note, text: str) -> Note:
+    again = notes.read(note.path, notes.with_text(note, text))
+    if again.text != text and note.front.span is None:
+        # Its first lines would be taken for frontmatter: give it one of its own.
+        at = 1 if note.raw.startswith("\ufeff") else 0
+        fence = f"---{note.front.newline}" * 2
+        fenced = notes.read(note.path, note.raw[:at] + fence + note.raw[at:])
+        again = notes.read(note.path, notes.with_text(fenced, text))
+    if again.text != text or again.front.values != note.front.values:
+        raise InvalidInput(
+            f"{note.path}: the memory's new text cannot be put into the note",
+            hint="change the note by hand; the memory is as it should be",
+        )
+    return again
 
 
 def _bank_digests(step: Step, unit: Unit) -> dict[str, str]:

@@ -142,14 +142,22 @@ def with_values(front: Frontmatter, changes: Mapping[str, Any], name: str) -> st
     """The text with these keys set (None takes a key away), and nothing else changed."""
     text = front.text
     current = front
-    for key, value in changes.items():
-        text = _with_value(current, key, value)
-        current = parse(text, name)
-    _check(front, current, changes, name)
+    try:
+        for key, value in changes.items():
+            text = _with_value(current, key, value)
+            current = parse(text, name)
+        sound = _as_meant(front, current, changes)
+    except (InvalidInput, ValueError):
+        sound = False
+    if not sound:
+        raise InvalidInput(
+            f"{name}: {', '.join(changes)} cannot be set without changing more of the frontmatter",
+            hint="set it by hand; the memory is as it should be",
+        )
     return text
 
 
-def _check(before: Frontmatter, after: Frontmatter, changes: Mapping[str, Any], name: str) -> None:
+def _as_meant(before: Frontmatter, after: Frontmatter, changes: Mapping[str, Any]) -> bool:
     expected = {k: v for k, v in before.values.items() if k not in changes}
     kept = {k: v for k, v in after.values.items() if k not in changes}
     took = all(
@@ -158,11 +166,7 @@ def _check(before: Frontmatter, after: Frontmatter, changes: Mapping[str, Any], 
     )
     start = 1 if before.text.startswith("\ufeff") else 0
     body = before.text[max(before.body_at, start) :]
-    if expected != kept or not took or after.text[after.body_at :] != body:
-        raise InvalidInput(
-            f"{name}: {', '.join(changes)} cannot be set without changing more of the frontmatter",
-            hint="set it by hand; the memory is as it should be",
-        )
+    return expected == kept and took and after.text[after.body_at :] == body
 
 
 def _same(read: Any, meant: Any) -> bool:

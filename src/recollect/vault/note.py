@@ -151,7 +151,8 @@ def with_text(note: Note, text: str) -> str:
         own.pop()
     new, newline = text.strip("\n").split("\n"), note.front.newline
     if not own:
-        return head + newline.join(new) + newline + body
+        glue = "" if not head.strip("\ufeff") or head.endswith(("\n", "\r")) else newline
+        return head + glue + newline.join(new) + newline + body
     old, ends = _ends([lines[n] for n in own])
     placed = "\n".join(_placed(old, new, ends, newline.removesuffix("\n")))
     inner = [lines[n] for n in range(own[0], own[-1] + 1) if n in fixed]

@@ -162,6 +162,8 @@ class _Pass:
         fresh = self._units() if applying.retained else {}
         for step in applying.retained:
             applying.note_down(step, fresh.get(step.pair.id))
+        if any(s.pair.entry is not None and s.pair.unit is None for s in applying.retained):
+            self._redraw()
         # Successors are known by name only now.
         self._retire(applying, [s for s in applying.retained if _retirement(s)])
         merged = [s for s in by[Do.MERGE] if done(s, lambda s=s: self._merge(applying, s))]
@@ -174,7 +176,7 @@ class _Pass:
         for step in by[Do.WITHDRAW]:
             done(step, lambda s=step: applying.withdraw(s, forget=self._options.forget))
         for step in by[Do.DROP]:
-            self._state.entries.pop(step.pair.was or "", None)
+            applying.let_go(step)
 
     def _merge(self, applying: Applying, step: Step) -> None:
         applying.keep_other_side(step)
@@ -222,6 +224,11 @@ class _Pass:
             if seen is not None and seen.stamp != entry.stamp and path in self._state.entries:
                 held = self._state.entries[path]
                 self._state.entries[path] = replace(held, stamp=seen.stamp)
+
+    def _redraw(self) -> None:
+        """A memory that was forgotten and made anew has lost the links that led to it."""
+        for path, entry in self._state.entries.items():
+            self._state.entries[path] = replace(entry, linked="")
 
     def _link(self) -> None:
         links = changed_links(self._state)

@@ -1,0 +1,93 @@
+"""Watching: real processes, a real folder."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Recollect
+from recollect.testing import open_fake
+
+from .conftest import BANK
+
+PATIENCE = 30.0
+
+WATCH = """
+import sys, json, threading
+from recollect.testing import open_fake
+from recollect.vault.watch import watch
+with open_fake(sys.argv[1]) as memory:
+    began = lambda: print(json.dumps({"began": True}), flush=True)
+    try:
+        for report in watch(memory, "v", sys.argv[2], began=began):
+            print(json.dumps(report.as_dict()), flush=True)
+    except KeyboardInterrupt:
+        print(json.dumps({"ended": True}), flush=True)
+"""
+
+
+class Watching:
+    def __init__(self, db: Path, vault: Path) -> None:
+        command = [sys.executable, "-c", WATCH, str(db), str(vault)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def next(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+
+@pytest.fixture
+def watching(db: Path, vault: Path) -> Iterator[Watching]:
+    (vault / "a.md").write_text("Tea is served at four.")
+    here = Watching(db, vault)
+    try:
+        assert here.next()["retained"] == ["a.md"]
+        assert here.next() == {"began": True}
+        yield here
+    finally:
+        here.process.kill()
+        here.process.wait()
+
+
+def _soon(true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_a_changed_note_is_picked_up(watching: Watching, memory: Recollect, vault: Path) -> None:
+    (vault / "a.md").write_text("Tea is served at five.")
+    assert watching.next()["updated"] == ["a.md"]
+    assert [m.text for m in memory.memories(BANK)] == ["Tea is served at five."]
+
+
+def test_a_new_folder_with_a_note_is_picked_up(watching: Watching, vault: Path) -> None:
+    (vault / "sub").mkdir()
+    (vault / "sub" / "b.md").write_text("The gate is green.")
+    assert watching.next()["retained"] == ["sub/b.md"]
+
+
+def test_a_memory_of_another_process_becomes_a_note(
+    watching: Watching, db: Path, vault: Path
+) -> None:
+    with open_fake(db) as other:
+        other.retain(BANK, "Priya prefers coffee.")
+    assert watching.next()["written"] == ["memories/Priya prefers coffee.md"]
+    assert _soon((vault / "memories" / "Priya prefers coffee.md").exists)
+
+
+def test_it_ends_cleanly(watching: Watching) -> None:
+    watching.process.send_signal(signal.SIGINT)
+    assert watching.next() == {"ended": True}
+    assert watching.process.wait(PATIENCE) == 0
