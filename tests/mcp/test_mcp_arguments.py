@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp_clients import connected
 
 import recollect
-from recollect.errors import InvalidInput
-from recollect.mcp.arguments import checked
-from recollect.mcp.tools import BY_NAME, TOOLS
+from recollect.errors import InvalidInput, RecollectError
+from recollect.mcp.arguments import Argument, checked
+from recollect.mcp.tools import BY_NAME, TOOLS, Tool
+from recollect.mcp.verbs import Call
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,41 @@ def test_whatever_is_sent_is_taken_or_refused(tool: Any, data: st.DataObject) ->
         assert error.hint
     else:
         assert set(read) == {name for name, value in given_.items() if value is not None}
+
+
+_WORDS = st.sampled_from(
+    ["heron", "default", "other", "how", "2026-01-01", "notes", "\x00", "é", " "]
+)
+_TEXTS = st.lists(_WORDS, min_size=1, max_size=4).map(" ".join)
+
+
+def _values(argument: Argument) -> st.SearchStrategy[Any]:
+    """What the schema allows, and a little of what the store makes of it."""
+    chosen = st.sampled_from(argument.choices) if argument.choices else _TEXTS
+    return {
+        "text": chosen,
+        "texts": st.lists(chosen, max_size=3),
+        "whole": st.integers(int(argument.least or 0), int(argument.most or 9999)),
+        "number": st.floats(argument.least or 0, argument.most or 1),
+        "flag": st.booleans(),
+    }[argument.kind]
+
+
+@given(st.sampled_from(TOOLS), st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_schema_allows_is_answered_as_promised_or_refused(
+    memory: recollect.Recollect, tool: Tool, data: st.DataObject
+) -> None:
+    fields = {name: _values(argument) for name, argument in tool.arguments.items()}
+    needed = {name for name, argument in tool.arguments.items() if argument.required}
+    optional = {name: value for name, value in fields.items() if name not in needed}
+    arguments = data.draw(
+        st.fixed_dictionaries({name: fields[name] for name in needed}, optional=optional)
+    )
+    try:
+        answer = tool.run(Call(memory, "default"), checked(tool.name, tool.arguments, arguments))
+    except RecollectError as error:
+        assert error.message
+    else:
+        jsonschema.validate(answer.structured, dict(tool.gives))
+        assert answer.text

@@ -222,3 +222,14 @@ async def test_banks_lists_what_there_is(filled: recollect.Recollect) -> None:
         reply = await agent("banks")
     sizes = {bank["bank"]: bank["memories"] for bank in reply.data["banks"]}
     assert sizes == {"default": 2, "other": 1} and "default (default): 2 memories" in reply.text
+
+
+async def test_what_has_grown_old_is_marked_and_comes_with_advice(
+    memory: recollect.Recollect,
+) -> None:
+    note = {"text": "The staging server is called heron.", "kind": "project-fact"}
+    memory.retain("default", {**note, "valid_until": "2026-01-01"})
+    async with connected(memory) as agent:
+        reply = await agent("recall", query="staging server called", min_score=0)
+    assert reply.data["results"][0]["freshness"] == "expired"
+    assert "· expired" in reply.text and "check that it still holds" in reply.data["advice"]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.language.tokens import count_tokens
+from recollect.lifecycle import Freshness, age
 from recollect.recall.explain import Why
 from recollect.recall.result import RecallResult, hit_dict, memory_dict, shorten
 from recollect.types import Band, Bank, Chunk, Hit, Link, Memory, RetainResult, Verbosity
@@ -23,6 +24,10 @@ ADVICE: Mapping[Band, str] = {
     Band.MAYBE: "maybe: read the summary, load_memory(id) only when it is directly relevant",
     Band.NOISE: "noise: below the floor, shown because min_score was given; do not rely on it",
 }
+OLD = (
+    "aging, stale, expired: it was not confirmed for long; check that it still holds, and retain it "
+    "with its id when it does."
+)
 UNKNOWN = "Nothing is known about this. Do not guess: ask, or find out and retain it."
 
 
@@ -68,6 +73,8 @@ def _notes(result: RecallResult, found: Found) -> list[str]:
     """What to do with the answer, and what it had to leave out."""
     bands = dict.fromkeys(hit.band for hit in found.shown)
     notes = [f"{ADVICE[band]}." for band in bands]
+    if any(_aged(hit.memory) for hit in found.shown):
+        notes.append(OLD)
     if found.given:
         ids = ", ".join(hit.id for hit in found.given)
         only = "Nothing new: " if not found.shown else ""
@@ -97,6 +104,7 @@ def hit_object(hit: Hit, verbosity: Verbosity) -> dict[str, Any]:
     out = hit_dict(hit, "lean") | own | {"score": round(hit.score, 2)}
     if memory.kind:
         out["kind"] = memory.kind
+    out["freshness"] = _aged(memory)
     if memory.superseded_by:
         out["superseded_by"] = memory.superseded_by
     if hit.hop:
@@ -121,6 +129,7 @@ def _marks(memory: Memory, hop: int) -> str:
     marks = [
         f"({day})" if day else "",
         " · ".join(p for p in (memory.kind or memory.type.value, memory.scope) if p),
+        f"· {_aged(memory)}" if _aged(memory) else "",
         "· since replaced" if memory.superseded_by else "",
         "· linked to a hit" if hop else "",
     ]
@@ -178,6 +187,7 @@ def loaded(whole: Whole, verbosity: Verbosity) -> Answer:
         out = {"title": title_of(memory), "date": _day(memory)}
         out |= {name: everything.get(name) for name in _ESSENTIAL}
         out["text"] = memory.text
+        out["freshness"] = _aged(memory)
         if memory.state.value not in ("active", "superseded"):
             out["state"] = memory.state.value
         out = {k: v for k, v in out.items() if v is not None}
@@ -296,6 +306,12 @@ def _day(memory: Memory) -> str | None:
     first = start.date()
     last = first if end is None or end <= start else (end - timedelta(microseconds=1)).date()
     return f"{first}" if last == first else f"{first} to {last}"
+
+
+def _aged(memory: Memory) -> str | None:
+    """How old it has grown for its kind; None while it is fresh."""
+    found = age(memory, datetime.now(UTC)).freshness
+    return None if found is Freshness.FRESH else found.value
 
 
 def _inline(value: Any) -> str:

@@ -27,6 +27,7 @@ from recollect.language.tokens import truncate
 from recollect.mcp import answers, places
 from recollect.mcp.conversation import Conversations
 from recollect.mcp.transcript import Exchange, cleaned, exchanges
+from recollect.mcp.verbs import warm
 from recollect.memory import Recollect
 from recollect.types import Band, Hit
 
@@ -78,13 +79,8 @@ class Resident:
     def start(self, request: Mapping[str, Any]) -> dict[str, Any]:
         if request.get("fresh"):
             self._given.of(request["session"]).start_over()
-        self.warm(request["bank"])
+        warm(self._memory, request["bank"])
         return {}
-
-    def warm(self, bank: str) -> None:
-        """Read the bank, so that the first prompt need not wait for it."""
-        with suppress(NotFound):
-            self._memory.recall(bank, "what is known", budget="low")
 
     # --- retain ------------------------------------------------------------------------------
 

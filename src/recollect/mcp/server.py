@@ -31,7 +31,7 @@ from recollect.mcp.arguments import Arguments, checked, schema_of
 from recollect.mcp.conversation import Conversation, Conversations
 from recollect.mcp.progress import stage_events
 from recollect.mcp.tools import BY_NAME, CONVERSATION, INSTRUCTIONS, TOOLS, Tool
-from recollect.mcp.verbs import Call
+from recollect.mcp.verbs import Call, warm
 from recollect.memory import Recollect, check_bank_name
 from recollect.telemetry import OnEvent
 
@@ -248,17 +248,17 @@ def serve_stdio(memory: Recollect, *, bank: str = "default") -> None:
 
     async def run() -> None:
         async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
-            tasks.start_soon(_warm, memory)
+            tasks.start_soon(_warm, memory, bank)
             await server.run(incoming, outgoing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
     anyio.run(run)
 
 
-async def _warm(memory: Recollect) -> None:
-    """The model takes a third of a second to load: meanwhile the client reads what tools there are."""
+async def _warm(memory: Recollect, bank: str) -> None:
+    """Meanwhile the client reads what tools there are."""
     try:
-        await _in_thread(lambda: memory.embedder)
+        await _in_thread(partial(warm, memory, bank))
     except RecollectError as error:
         logger.warning("%s", error)  # and the first recall will say so, too
 

@@ -63,6 +63,7 @@ _HIT = _object(
     summary={"type": ["string", "null"]},
     kind=_TEXT,
     date=_TEXT,
+    freshness=_TEXT,
     superseded_by=_TEXT,
     hop=_WHOLE,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -192,3 +193,10 @@ def why(call: Call, arguments: Arguments) -> Answer:
 
 def banks(call: Call, arguments: Arguments) -> Answer:
     return answers.listed(call.banks(), call.bank)
+
+
+def warm(memory: Recollect, bank: str) -> None:
+    """Load the model and read the bank, so that the first question need not wait for them."""
+    _ = memory.embedder
+    with suppress(NotFound):
+        memory.recall(bank, "what is known", budget="low")
