@@ -174,6 +174,17 @@ class _Text(logging.Formatter):
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
+class _Stderr(logging.Handler):
+    """To whatever stderr is now: it may have been replaced since."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):  # nobody reads it any more; a server goes on regardless
+            self.handleError(record)
+
+
 def configure_logging(format: str = "text", level: str = "info") -> None:
     """Logs of recollect and of the server under it, on stderr, one line each."""
     formatters: dict[str, type[logging.Formatter]] = {"text": _Text, "json": _Json}
@@ -182,7 +193,7 @@ def configure_logging(format: str = "text", level: str = "info") -> None:
     number = logging.getLevelNamesMapping().get(level.upper())
     if number is None:
         raise ConfigError(f"log_level = {level!r}", hint="use debug, info, warning or error")
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Stderr()
     handler.setFormatter(formatters[format]())
     for name, least in (("recollect", number), ("uvicorn", max(number, logging.WARNING))):
         logger = logging.getLogger(name)
