@@ -316,3 +316,16 @@ def test_the_socket_of_a_deep_home_is_still_short_enough(
 def test_only_its_owner_may_enter_the_sockets_folder(folder: Path) -> None:
     places.run_folder().chmod(0o755)
     assert places.run_folder().stat().st_mode & 0o777 == 0o700
+
+
+def test_status_tells_what_is_set_and_what_runs(
+    filled_hooks: Hooks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["hooks", "install", "claude-code", "--yes", "--db", str(filled_hooks.db)])
+    filled_hooks.run("dance", {})
+    with filled_hooks.helper():
+        capsys.readouterr()
+        assert main(["hooks", "status", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["hooks"] == [str(settings_file("user"))] and told["helpers"] == 1
+    assert told["waiting"] == 0 and "dance" in told["last"][-1]

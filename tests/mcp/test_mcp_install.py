@@ -216,3 +216,16 @@ def test_claude_codes_settings_are_where_it_was_told_to_keep_them(
     run("install", "claude-code", "--yes")
     main(["hooks", "install", "claude-code", "--yes"])
     assert {p.name for p in (folder / "claude").iterdir()} == {".claude.json", "settings.json"}
+
+
+def test_status_tells_which_clients_know_recollect(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("install", "codex", "--yes", "--name", "memory")
+    run("install", "opencode", "--yes")
+    CLIENTS["cursor"].file("user").parent.mkdir()
+    CLIENTS["cursor"].file("user").write_text('{"mcpServers": {"other": {"command": "o"}}}')
+    capsys.readouterr()
+    assert run("status", "--json") == 0
+    told = {t["client"]: t["servers"] for t in json.loads(capsys.readouterr().out)}
+    assert told == {"codex": ["memory"], "opencode": ["recollect"], "cursor": []}

@@ -18,6 +18,7 @@ from recollect.cli.mcp import (
 )
 from recollect.cli.session import Session, command
 
+LOGGED = 5  # lines of the log that are shown
 HookedClient = Annotated[str, typer.Argument(metavar="CLIENT", help="claude-code.")]
 
 hooks_app = typer.Typer(
@@ -69,6 +70,32 @@ def uninstall(
     carry_out(session, [change], "Claude Code runs no hooks of recollect any more", yes, dry_run)
 
 
+def status(session: Session) -> None:
+    """Whether the hooks are set, whether their helper runs, and what they logged last."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_fields
+    from recollect.mcp.claude_hooks import settings_file, unhooked
+    from recollect.mcp.places import helpers, log_path, noted
+
+    log = log_path()
+    last = log.read_text("utf-8", "replace").splitlines()[-LOGGED:] if log.exists() else []
+    out = {
+        "hooks": [
+            str(change.path)
+            for scope in ("user", "project")
+            if (change := unhooked(settings_file(scope))).needed
+        ],
+        "helpers": helpers(),
+        "waiting": noted(),
+        "log": str(log),
+        "last": last,
+    }
+    if session.json:
+        emit(out)
+    else:
+        show_fields(out)
+
+
 def _check(client: str) -> None:
     from recollect.errors import InvalidInput
 
@@ -83,3 +110,4 @@ def _check(client: str) -> None:
 
 hooks_app.command("install")(command(install))
 hooks_app.command("uninstall")(command(uninstall))
+hooks_app.command("status")(command(status))

@@ -139,6 +139,27 @@ def uninstall(
     carry_out(session, [change], f"{found.title} no longer knows {name}", yes, dry_run)
 
 
+def status(session: Session) -> None:
+    """Which agents know recollect, and where that is written."""
+    from recollect.cli.output import emit, rows, talk
+    from recollect.mcp.settings import entries
+
+    found = [
+        {"client": name, "scope": scope, "file": str(path), "servers": servers}
+        for name, client in CLIENTS.items()
+        for scope, path, servers in entries(client)
+    ]
+    if session.json:
+        emit(found)
+        return
+    if not any(f["servers"] for f in found):
+        talk("no agent knows recollect yet: recollect mcp install CLIENT")
+    rows(
+        (f["client"], f["scope"], ", ".join(f["servers"]) or "-", f["file"])  # pyright: ignore[reportArgumentType]
+        for f in found
+    )
+
+
 # --- shared with `recollect hooks` -----------------------------------------------------------
 
 
@@ -226,3 +247,4 @@ def _told(change: Change, written: bool) -> dict[str, Any]:
 mcp_app.callback(invoke_without_command=True)(unless_below(serve))
 mcp_app.command("install")(command(install))
 mcp_app.command("uninstall")(command(uninstall))
+mcp_app.command("status")(command(status))

@@ -64,6 +64,27 @@ def _hash(parts: list[str]) -> str:
     return blake2b(said, digest_size=8).hexdigest()
 
 
+def helpers() -> int:
+    """How many run: a socket that nobody listens on is left over from one that was killed."""
+    import socket
+
+    running = 0
+    for path in run_folder().glob("*.sock"):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(1.0)
+            try:
+                line.connect(str(path))
+            except OSError:
+                continue
+            running += 1
+    return running
+
+
+def noted() -> int:
+    """Stops that wait to be retained."""
+    return len(list((state_folder() / "spool").glob("*/*.json")))
+
+
 def log_path() -> Path:
     return state_folder() / "hooks.log"
 

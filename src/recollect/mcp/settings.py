@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 
 from recollect.errors import ConfigError, InvalidInput
 from recollect.mcp import jsonc, toml
-from recollect.mcp.clients import Client
+from recollect.mcp.clients import Client, Scope
 
 BACKUP = ".before-recollect"
 
@@ -81,6 +81,29 @@ def uninstalled(client: Client, path: Path, name: str) -> Change:
 def _entry(client: Client, path: Path, text: str, name: str) -> Any:
     held = _parsed(client, path, text).get(client.under)
     return cast("dict[str, Any]", held).get(name) if isinstance(held, dict) else None
+
+
+def entries(client: Client) -> Iterator[tuple[Scope, Path, list[str]]]:
+    """Each file of the client's that is there, and what our server is called in it."""
+    for scope in client.files:
+        path = client.file(scope)
+        text = read(path)
+        if text is None:
+            continue
+        try:
+            held = _parsed(client, path, text).get(client.under)
+        except ConfigError:  # unreadable for the client, too
+            held = None
+        servers = cast("dict[str, Any]", held) if isinstance(held, dict) else {}
+        yield scope, path, [name for name, entry in servers.items() if _is_ours(entry)]
+
+
+def _is_ours(entry: Any) -> bool:
+    """Whatever it is called: it runs `recollect mcp`."""
+    held = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    command, arguments = held.get("command"), held.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *arguments]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return "mcp" in words and any("recollect" in str(word) for word in words)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def undone(
