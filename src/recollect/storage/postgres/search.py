@@ -140,12 +140,12 @@ class Searching:
         self, allowed: Filter, near: int, given: dict[str, Any]
     ) -> tuple[str, Sequence[bytes]]:
         """Which way to the nearest, and the settings it needs."""
-        if not self._indexed(allowed):
+        if not self.uses_index(allowed):
             return "arm_semantic_exact", ()
         given["indexed"] = self.head.indexed_key
         return "arm_semantic_indexed", index_settings(near)
 
-    def _indexed(self, allowed: Filter) -> bool:
+    def uses_index(self, allowed: Filter) -> bool:
         """Whether the index is worth it: estimated from memories drawn evenly over the bank, not
         from the server's statistics, which lag behind what was written."""
         if not self.head.indexed_key:
@@ -290,6 +290,9 @@ class Searching:
         """For each of `keys` by itself, who shares entities with it, and how many."""
         blob = self._blob("sharing", allowed, keys=keys.tolist(), limit=per_entity)
         rows = unpacked(blob, _SHARED)
+        asked = np.argsort(keys, kind="stable")  # and answered in that order
+        place = asked[np.searchsorted(keys, rows["mine"].astype(np.int64), sorter=asked)]
+        rows = rows[np.argsort(place, kind="stable")]
         return Sharing(
             rows["mine"].astype(np.int64),
             rows["other"].astype(np.int64),

@@ -168,6 +168,9 @@ class PostgresStore:
         rows = self._fetch("arriving", bank=bank)
         return rows[0][0] if rows else None
 
+    def arrivals(self) -> Sequence[str]:
+        return [bank for (bank,) in self._fetch("arrivals")]
+
     def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
         """No view and no plan: there is nothing to decide about rows that were decided elsewhere."""
 
@@ -378,7 +381,7 @@ class PostgresStore:
         found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "link": {}}
         for what, name, count in self._fetch("stats", bank=bank):
             found.setdefault(what, {})[name] = count
-        rows = self._reading.attempt(lambda db: db.execute(_SIZE, {"tables": TABLES}).fetchall())
+        rows = self._reading.attempt(lambda db: db.execute(_SIZE, {"tables": list(TABLES)}).fetchall())
         return BankStats(
             sum(v for k, v in found["state"].items() if k != "revised"),
             found["type"],

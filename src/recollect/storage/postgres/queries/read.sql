@@ -25,6 +25,9 @@ WHERE b.bank_id = %(bank)s AND b.arriving IS NULL
 -- name: arriving
 SELECT b.arriving FROM banks b WHERE b.bank_id = %(bank)s
 
+-- name: arrivals
+SELECT b.bank_id FROM banks b WHERE b.arriving IS NOT NULL ORDER BY b.bank_id
+
 -- name: load
 SELECT m.key, m.id, m.type, m.state, m.text, m.context, m.speaker, m.document_id, m.chunk_id,
   m.occurred_start, m.occurred_end, m.occurred_grain, m.mentioned_at, m.last_mentioned_at,

