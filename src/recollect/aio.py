@@ -75,6 +75,7 @@ class AsyncRecollect:
     update_document = _awaited(Recollect.update_document)
     banks = _awaited(Recollect.banks)
     bank = _awaited(Recollect.bank)
+    arrivals = _awaited(Recollect.arrivals)
     create_bank = _awaited(Recollect.create_bank)
     configure_bank = _awaited(Recollect.configure_bank)
     delete_bank = _awaited(Recollect.delete_bank)

@@ -391,6 +391,11 @@ class Recollect:
         assert found is not None
         return found
 
+    def arrivals(self) -> list[str]:
+        """Banks that an import or a copy has not finished: nobody sees them before it is repeated
+        and done; `delete_bank` takes one away."""
+        return list(self._store.arrivals())
+
     def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
         check_bank_name(bank)
         return self._store.create_bank(bank, _as_json(config or {}))

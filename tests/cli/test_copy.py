@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import recollect
 import recollect.storage.copy as copying
 
 
@@ -59,6 +60,20 @@ def test_a_source_that_is_not_there_leaves_no_file(run: Any, tmp_path: Path) -> 
     made = run("copy", tmp_path / "nope.db", tmp_path / "target.db")
     assert made.code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_interrupted_copy_left_is_told_and_can_be_taken_away(
+    run: Any, tmp_path: Path
+) -> None:
+    db = tmp_path / "half.db"
+    with recollect.open(db) as memory:
+        memory._store.begin("half", {}, ("x", 4, 0), "{}")
+    found = run("--db", db, "doctor", "--json")
+    assert found.code == 1
+    hints = [f["hint"] for f in found.json["findings"] if f["check"] == "bank half"]
+    assert "recollect forget half --all" in hints[0]
+    assert run("--db", db, "forget", "half", "--all", "--yes").code == 0
+    assert run("--db", db, "doctor", "--json").code == 0
 
 
 def test_an_unknown_bank_copies_nothing(run: Any, store: Path, tmp_path: Path) -> None:

@@ -175,6 +175,13 @@ def _banks(session: Session) -> Iterator[Finding]:
 
     try:
         with session.open_existing() as memory:
+            for half in memory.arrivals():
+                yield Finding(
+                    f"bank {half}",
+                    False,
+                    "an import or copy of it is under way, or was interrupted",
+                    f"repeat it, or take away what is there: recollect forget {half} --all",
+                )
             mine = memory.embedder.name
             for bank in memory.banks():
                 fits = bank.embedder == mine

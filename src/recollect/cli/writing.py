@@ -208,7 +208,7 @@ def forget(
         )
     with session.open_existing() as memory:
         if whole_bank:
-            gone = memory.bank(bank).memories
+            gone = 0 if bank in memory.arrivals() else memory.bank(bank).memories
             _confirm(f"delete bank {bank} with its {gone} memories?", yes)
             memory.delete_bank(bank)
         else:

@@ -520,6 +520,7 @@ class Store(Protocol):
         self, bank: str, config: Mapping[str, Any], model: ModelIdentity, note: str
     ) -> None: ...
     def arriving(self, bank: str) -> str | None: ...
+    def arrivals(self) -> Sequence[str]: ...  # banks that are not whole yet
     def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
         """Write a part and the new note, None when the bank is whole; refused with `Conflict`
         when the note is no longer `was`."""

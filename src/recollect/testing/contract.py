@@ -368,6 +368,7 @@ class StoreContract(ServiceContract):
     def test_a_bank_in_the_making_is_seen_by_nobody(self) -> None:
         self.store.begin("new", {"a": 1}, self.model(), "half")
         assert self.store.arriving("new") == "half"
+        assert list(self.store.arrivals()) == ["new"]
         assert self.store.bank("new") is None
         assert [b.id for b in self.store.banks()] == [BANK]
         for call in (self.store.view, self.store.stats, self.store.model_of):

@@ -162,6 +162,10 @@ class SqliteStore:
         rows = self._execute("SELECT arriving FROM banks WHERE id = ?", (bank,))
         return rows[0][0] if rows else None
 
+    def arrivals(self) -> Sequence[str]:
+        rows = self._execute("SELECT id FROM banks WHERE arriving IS NOT NULL ORDER BY id")
+        return [bank for (bank,) in rows]
+
     def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
         with self._transaction() as db:
             bring(db, bank, batch, was, note, _now())
