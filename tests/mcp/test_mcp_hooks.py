@@ -329,3 +329,11 @@ def test_status_tells_what_is_set_and_what_runs(
     told = json.loads(capsys.readouterr().out)
     assert told["hooks"] == [str(settings_file("user"))] and told["helpers"] == 1
     assert told["waiting"] == 0 and "dance" in told["last"][-1]
+
+
+def test_a_bank_may_be_named_after_the_project(folder: Path) -> None:
+    (folder / "shop" / ".git").mkdir(parents=True)
+    assert places.bank_for("notes", folder / "shop") == "notes"
+    assert places.bank_for("{project}", folder / "shop" / "src" / "web") == "shop"
+    assert places.bank_for("{project}", folder / "loose") == "loose"
+    assert places.bank_for("{project}", Path("/")) == "default"

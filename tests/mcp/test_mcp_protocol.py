@@ -14,9 +14,10 @@ from typing import Any
 import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_clients import LEGACY, MODERN, connected, http, over_http, over_stdio
+from mcp_clients import LEGACY, MODERN, Agent, connected, http, over_http, over_stdio, stdio
 
 import recollect
+from mcp import Client
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
@@ -180,3 +181,13 @@ def test_ctrl_c_in_a_terminal_ends_it_at_once(db: Path) -> None:
         assert process.wait(20) == 130
     os.close(ours)
     assert b"recollect mcp install" in said
+
+
+async def test_each_project_may_have_a_bank_of_its_own(db: Path, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / "src").mkdir()
+    server = stdio(db, "--bank", "team {project}")
+    server.cwd = tmp_path / "shop" / "src"
+    async with Client(server) as client:
+        banks = await Agent(client)("banks")
+    assert banks.data["default"] == "team shop"

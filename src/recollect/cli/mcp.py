@@ -26,7 +26,12 @@ def _client_names(incomplete: str) -> list[str]:
 
 
 BankName = Annotated[
-    str, typer.Option("--bank", metavar="NAME", help="The bank used when a call names none.")
+    str,
+    typer.Option(
+        "--bank",
+        metavar="NAME",
+        help="The bank used when nothing else is said; {project} is the current project's name.",
+    ),
 ]
 ClientName = Annotated[
     str,
@@ -71,6 +76,7 @@ def serve(session: Session, bank: BankName = "default") -> None:
     """
     from recollect.cli.output import talk
     from recollect.errors import ConfigError
+    from recollect.mcp.places import bank_for
 
     try:
         from recollect.mcp import serve_stdio
@@ -85,7 +91,7 @@ def serve(session: Session, bank: BankName = "default") -> None:
             talk(
                 "an agent talks to this, not a person: see `recollect mcp install`; Ctrl-C ends it"
             )
-        serve_stdio(memory, bank=bank)
+        serve_stdio(memory, bank=bank_for(bank, Path.cwd()))
 
 
 def _end_at_once(memory: Recollect) -> None:

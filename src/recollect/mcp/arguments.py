@@ -58,10 +58,11 @@ Arguments = Mapping[str, Argument]
 
 
 def schema_of(arguments: Arguments) -> dict[str, Any]:
+    required = [name for name, argument in arguments.items() if argument.required]
     return {
         "type": "object",
         "properties": {name: argument.schema() for name, argument in arguments.items()},
-        "required": [name for name, argument in arguments.items() if argument.required],
+        **({"required": required} if required else {}),  # older drafts know no empty list
         "additionalProperties": False,
     }
 

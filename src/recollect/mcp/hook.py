@@ -76,7 +76,9 @@ def _run(arguments: list[str], ends_at: float) -> None:
     given: Any = json.loads(sys.stdin.buffer.read() or b"{}")
     if not isinstance(given, dict):
         raise TypeError("the hook's input is no object")
-    _EVENTS[event](cast("dict[str, Any]", given), bank, helper)
+    fields = cast("dict[str, Any]", given)
+    bank = places.bank_for(bank, Path(str(fields.get("cwd") or Path.cwd())))
+    _EVENTS[event](fields, bank, helper)
 
 
 def _split(arguments: Sequence[str]) -> tuple[str, list[str]]:

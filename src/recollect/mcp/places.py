@@ -1,5 +1,5 @@
-"""Where the hooks and their resident helper meet: socket, spool, log. Only the standard library,
-and little of it: a hook has half a second in all."""
+"""Where the hooks and their resident helper meet: bank, socket, spool, log. Only the standard
+library, and little of it: a hook has half a second in all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import recollect
 
 SOCKET_BYTES = 100  # a socket's whole path; systems allow 104 or 108
+PROJECT = "{project}"
 LOG_BYTES = 1_000_000  # then the log starts anew, the old one is kept once
 
 
@@ -62,6 +63,16 @@ def marks_folder(options: list[str]) -> Path:
 def _hash(parts: list[str]) -> str:
     said = "\0".join(parts).encode(errors="surrogateescape")
     return blake2b(said, digest_size=8).hexdigest()
+
+
+def bank_for(name: str, folder: Path) -> str:
+    """A bank's name, where {project} stands for the folder's project: its repository's name, or
+    its own."""
+    if PROJECT not in name:
+        return name
+    above = (folder, *folder.parents)
+    root = next((f for f in above if (f / ".git").exists()), folder)
+    return name.replace(PROJECT, root.name or "default")
 
 
 def helpers() -> int:
