@@ -4,7 +4,9 @@ note is, and what both sides agree on is noted last."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,28 @@ from recollect.vault.state import State as SyncState
 
 Progress = Callable[[int, int], None]
 Resolve = Callable[[str], str | None]
+Made = tuple[str, ...] | None  # ids of memories; None for what was refused
+PART = 128  # notes that are retained in one call
 _SENT = (
     "title", "summary", "topic_path", "recall_when", "kind", "scope", "type", "tags", "context", "speaker",
     "valid_until", "last_reviewed_at", "occurred_start", "occurred_end", "confidence",
 )  # fmt: skip
+
+
+class _Counted:
+    """Progress told by several threads."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._lock = threading.Lock()
+        self._done = 0
+        self._total = total
+        self._progress = progress
+
+    def more(self, count: int) -> None:
+        with self._lock:
+            self._done += count
+            if self._progress is not None:
+                self._progress(self._done, self._total)
 
 
 class Applying:
@@ -54,27 +74,42 @@ class Applying:
     # --- towards the bank --------------------------------------------------------------------
 
     def retain(self, steps: list[Step], progress: Progress | None) -> None:
-        """All at once, in batches of one transaction each; one that is refused is told apart."""
+        """In parts, two at a time: while one is embedded, another is understood and stored."""
         for step in steps:
             self.guard(step, lambda s=step: self.keep_other_side(s))
+        parts = [steps[at : at + PART] for at in range(0, len(steps), PART)]
+        done = _Counted(len(steps), progress)
+        with ThreadPoolExecutor(max(1, self._memory.settings.threads)) as pool:
+            for part, made in zip(
+                parts, pool.map(lambda p: self._retain(p, done), parts), strict=True
+            ):
+                for step, memory_ids in zip(part, made, strict=True):
+                    if memory_ids is not None:
+                        self._retained(step, memory_ids)
+
+    def _retain(self, steps: list[Step], done: _Counted) -> list[Made]:
+        """The memories made of each; one that is refused is told apart from the others."""
         items = [self._item(step) for step in steps]
         try:
-            self._retain(steps, items, progress)
+            outcomes = self._memory.retain(self._bank, items).items
         except InvalidInput:
-            for step, item in zip(steps, items, strict=True):
-                self.guard(step, lambda s=step, i=item: self._retain([s], [i], None))
+            return [self._retain_one(s, i) for s, i in zip(steps, items, strict=True)]
+        done.more(len(steps))
+        return [outcome.memory_ids for outcome in outcomes]
 
-    def _retain(
-        self, steps: list[Step], items: list[dict[str, Any]], progress: Progress | None
-    ) -> None:
-        if not items:
-            return
-        result = self._memory.retain(self._bank, items, progress=progress)
-        for step, outcome in zip(steps, result.items, strict=True):
-            self._withdraw_again(step, outcome.memory_ids)
-            known = step.pair.unit is not None
-            (self._report.updated if known else self._report.retained).append(step.path)
-            self.retained.append(step)
+    def _retain_one(self, step: Step, item: dict[str, Any]) -> Made:
+        made: list[tuple[str, ...]] = []
+
+        def retain() -> None:
+            made.append(self._memory.retain(self._bank, item).items[0].memory_ids)
+
+        return made[0] if self.guard(step, retain) else None
+
+    def _retained(self, step: Step, memory_ids: tuple[str, ...]) -> None:
+        self._withdraw_again(step, memory_ids)
+        known = step.pair.unit is not None
+        (self._report.updated if known else self._report.retained).append(step.path)
+        self.retained.append(step)
 
     def _item(self, step: Step) -> dict[str, Any]:
         file = step.pair.file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
@@ -56,7 +56,8 @@ class Sides:
     problems: list[Problem]
     conflicts: list[str]  # notes that hold the other side of an earlier conflict
     listed: bool  # whether the bank was looked through
-    kept: dict[str, Entry] = field(default_factory=dict[str, Entry])  # in step, not looked at
+    kept: dict[str, Entry]  # in step, not looked at
+    doubted: bool  # files had to be read that turned out to be as they were
 
 
 class _Free:
@@ -95,6 +96,7 @@ class Looking:
         self._conflicts: list[str] = []
         self._files: dict[str, File] = {}
         self._resting: dict[str, Entry] = {}  # unchanged as far as the file goes
+        self._doubted = False
 
     def look(self, *, bank_changed: bool, no_bank: bool = False) -> Sides:
         found = scan(self._root)
@@ -110,7 +112,7 @@ class Looking:
             if pair.was is not None:
                 kept.pop(pair.was, None)
         problems = [*found.problems, *self._problems]
-        return Sides(pairs, found, problems, self._conflicts, listed, kept)
+        return Sides(pairs, found, problems, self._conflicts, listed, kept, self._doubted)
 
     # --- the folder ------------------------------------------------------------------------
 
@@ -127,6 +129,7 @@ class Looking:
                 text, digest = read_text(self._root, path)
                 if entry is not None and entry.digest == digest:
                     self._resting[path] = entry
+                    self._doubted = True
                     continue
                 self._take(file_of(seen, text, digest))
             except InvalidInput as error:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +42,9 @@ class Entry:
     links: Mapping[str, float] = field(default_factory=dict[str, float])  # as the note has them
     anchor: str | None = None  # the memory that links of a document lead to
     linked: str = ""  # digest of the links as they were last handed to the bank
+
+
+_NAMES = tuple(f.name for f in fields(Entry))
 
 
 @dataclass
@@ -77,8 +80,16 @@ def load(path: Path) -> State:
 
 
 def _entry(value: dict[str, Any]) -> Entry:
-    made = Entry(**value)
-    return replace(made, stamp=tuple(made.stamp), names=tuple(made.names))
+    held: dict[str, Any] = {
+        **value,
+        "stamp": tuple(value["stamp"]),
+        "names": tuple(value["names"]),
+    }
+    return Entry(**held)
+
+
+def _values(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in _NAMES}
 
 
 def save(path: Path, state: State) -> None:
@@ -87,7 +98,7 @@ def save(path: Path, state: State) -> None:
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
     state.saved_ns = time.time_ns()
-    entries: dict[str, Any] = {name: asdict(entry) for name, entry in state.entries.items()}
+    entries = {name: _values(entry) for name, entry in state.entries.items()}
     raw = orjson.dumps(
         {"format": FORMAT, "seen": state.seen, "saved_ns": state.saved_ns, "entries": entries}
     )

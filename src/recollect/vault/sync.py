@@ -101,6 +101,7 @@ class _Pass:
         held = memory.bank(bank)
         self._path = state_path(root, held)
         self._state = load(self._path)
+        self._before = dict(self._state.entries)
         self._changed = held.updated_at.isoformat()
 
     def run(self, progress: Progress | None) -> Report:
@@ -118,17 +119,20 @@ class _Pass:
             (self._root / left).unlink(missing_ok=True)
         self._carry_out(steps, sides, progress)
         self._refresh(sides)
-        if sides.listed and not report.changed:
-            state.seen = self._changed
-        self._link()
-        save(self._path, state)
+        seen = self._changed if sides.listed and not report.changed else state.seen
+        if state.entries != self._before:
+            self._link()
+        if state.entries != self._before or seen != state.seen or sides.doubted:
+            state.seen = seen
+            save(self._path, state)
         return report
 
     def _decided(self, sides: Sides) -> list[Step]:
-        names = Names(self._state.entries)
+        names: Names | None = None
         steps: list[Step] = []
         for pair in sides.pairs:
             if pair.file is not None and "retired" in pair.file.fields:
+                names = names or Names(self._state.entries)
                 said = str(pair.file.fields["retired"])
                 pair.file.fields["retired"] = names.id(said) or said
             step = decide(pair, one_way=self._options.one_way)
@@ -153,9 +157,13 @@ class _Pass:
 
     def _carry_out(self, steps: list[Step], sides: Sides, progress: Progress | None) -> None:
         by: dict[Do, list[Step]] = {do: [s for s in steps if s.do is do] for do in Do}
-        names = Names(self._state.entries)
         applying = Applying(
-            self._memory, self._bank, self._root, self._state, self._report, names.id
+            self._memory,
+            self._bank,
+            self._root,
+            self._state,
+            self._report,
+            lambda name: Names(self._state.entries).id(name),
         )
         done = applying.guard
         applying.retain(by[Do.RETAIN], progress)
