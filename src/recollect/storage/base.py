@@ -11,9 +11,10 @@ ids, travel between the stages; ties are broken by them, so every store ranks al
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,14 +232,16 @@ class Usage:
     round_trips: int = 0
 
 
-@runtime_checkable
-class ServedView(Protocol):
+class ServedView(ABC):
     """A view that asks a server: told beforehand what the arms will ask, it asks once for all."""
 
     @property
+    @abstractmethod
     def model(self) -> ModelIdentity: ...
     @property
+    @abstractmethod
     def usage(self) -> Usage: ...
+    @abstractmethod
     def gather(self, ask: Ask) -> None: ...
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import psycopg
-from pgvector.psycopg.halfvec import register_halfvec_info
+from pgvector import HalfVector
+from pgvector.psycopg.halfvec import HalfVectorBinaryDumper
 from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types import TypeInfo
@@ -71,7 +72,10 @@ class Connections:
         if self._info is None:
             self._info = TypeInfo.fetch(connection, "halfvec")
         if self._info is not None:
-            register_halfvec_info(connection, self._info)
+            self._info.register(connection)
+            # Vectors go out as the server takes them; they come back as the bytes it sends.
+            kind = type("HalfVectors", (HalfVectorBinaryDumper,), {"oid": self._info.oid})
+            connection.adapters.register_dumper(HalfVector, kind)
 
     # --- taking one --------------------------------------------------------------------------
 

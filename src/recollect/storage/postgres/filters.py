@@ -8,14 +8,19 @@ from recollect.storage.base import Filter, TagExpression, TagLeaf
 from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE
 from recollect.types import State
 
-_ACTIVE, _SUPERSEDED = STATE_CODE[State.ACTIVE], STATE_CODE[State.SUPERSEDED]
+_SUPERSEDED = STATE_CODE[State.SUPERSEDED]
+assert (
+    STATE_CODE[State.ACTIVE]
+    < _SUPERSEDED
+    < min(STATE_CODE[State.INVALIDATED], STATE_CODE[State.REVISED])
+)
 
 
 def clause(allowed: Filter) -> tuple[str, dict[str, Any]]:
     """The condition and its parameters. Values are parameters, so that one shape is one text."""
     values: dict[str, Any] = {}
     if allowed.as_of is None:
-        parts = [f"f.state IN ({_ACTIVE}, {_SUPERSEDED})"]
+        parts = [f"f.state <= {_SUPERSEDED}"]  # active or superseded
     else:
         values["as_of"] = allowed.as_of
         parts = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,12 @@ from recollect.storage.sqlite.record import RECORD
 HEAD = 4  # bytes before the numbers of a halfvec as PostgreSQL sends it: length, and two unused
 
 
-def row_type(dimensions: int) -> np.dtype[np.void]:
-    return np.dtype(
-        [("key", ">i8"), ("record", RECORD), ("head", f"V{HEAD}"), ("vector", ">f2", (dimensions,))]
-    )
-
-
 def vector_type(dimensions: int) -> np.dtype[np.void]:
     return np.dtype([("key", ">i8"), ("head", f"V{HEAD}"), ("vector", ">f2", (dimensions,))])
 
 
 RECORD_ROW = np.dtype([("key", ">i8"), ("record", RECORD)])
 WINDOW_ROW = np.dtype([("key", ">i8"), ("record", RECORD), ("similar", ">f4")])
-
-
-def blank(dimensions: int) -> bytes:
-    """A memory without a vector is near nothing."""
-    return dimensions.to_bytes(2, "big") + bytes(2 + 2 * dimensions)
 
 
 def unpacked(blob: bytes | None, kind: np.dtype[Any]) -> NDArray[Any]:
@@ -40,23 +30,24 @@ class Held:
     """Rows already read, ascending by key. Adding makes new arrays: readers keep theirs."""
 
     def __init__(self, dimensions: int) -> None:
-        self._kind = row_type(dimensions)
+        self._sent = np.dtype([("head", f"V{HEAD}"), ("vector", ">f2", (dimensions,))])
+        self._blank = bytes(self._sent.itemsize)  # a memory without a vector is near nothing
         self.keys: Keys = np.empty(0, np.int64)
         self.records: NDArray[np.void] = np.empty(0, RECORD)
         self.vectors: NDArray[np.float16] = np.empty((0, dimensions), np.float16)
 
-    def add(self, blob: bytes | None) -> Keys:
-        """Rows of `row_type`; gives their keys, in the order they came."""
-        rows = unpacked(blob, self._kind)
-        keys = rows["key"].astype(np.int64)
-        fresh = ~np.isin(keys, self.keys)
-        if fresh.any():
-            new = rows[fresh]
+    def add(self, rows: Sequence[tuple[int, bytes, bytes | None]]) -> Keys:
+        """(key, record, vector) of each; gives their keys, in the order they came."""
+        keys = np.array([row[0] for row in rows], np.int64)
+        fresh = np.flatnonzero(~self.has(keys)).tolist()
+        if fresh:
             merged = np.concatenate([self.keys, keys[fresh]])
             order = np.argsort(merged, kind="stable")
-            records = np.concatenate([self.records, new["record"]])[order]
-            vectors = np.concatenate([self.vectors, new["vector"].astype(np.float16)])[order]
-            self.keys, self.records, self.vectors = merged[order], records, vectors
+            records = np.frombuffer(b"".join([rows[n][1] for n in fresh]), RECORD)
+            sent = np.frombuffer(b"".join([rows[n][2] or self._blank for n in fresh]), self._sent)
+            vectors = np.concatenate([self.vectors, sent["vector"].astype(np.float16)])
+            self.records = np.concatenate([self.records, records])[order]
+            self.keys, self.vectors = merged[order], vectors[order]
         return keys
 
     def missing(self, keys: Keys) -> Keys:

@@ -26,7 +26,6 @@ from recollect.storage.postgres.held import (
     RECORD_ROW,
     WINDOW_ROW,
     Held,
-    blank,
     columns,
     unpacked,
 )
@@ -128,13 +127,15 @@ class Searching:
         self._learn(ask, near, terms, rows)
 
     def _learn(self, ask: Ask, near: int, terms: list[int], rows: list[tuple[Any, ...]]) -> None:
-        for arm, *_, data in rows:
-            if arm == "s" and ask.vector is not None:
-                self._near = _Near(ask.vector, ask.allowed, near, self.held.add(data))
-            elif arm == "t" and ask.window is not None and ask.vector is not None:
+        if ask.vector is not None:
+            found = [(key, data, vector) for arm, key, _, data, vector in rows if arm == "s"]
+            self._near = _Near(ask.vector, ask.allowed, near, self.held.add(found))
+            for data in (row[3] for row in rows if row[0] == "t"):
                 inside = np.sort(unpacked(data, WINDOW_ROW), order="key")
-                self._inside = _Inside(*ask.window, ask.allowed, ask.vector, inside)
-        self._postings.learn(terms, [row[1:] for row in rows if row[0] == "k"])
+                self._inside = _Inside(
+                    *(ask.window or (None, None)), ask.allowed, ask.vector, inside
+                )
+        self._postings.learn(terms, [row[1:4] for row in rows if row[0] == "k"])
 
     def _semantic_arm(
         self, allowed: Filter, near: int, given: dict[str, Any]
@@ -155,7 +156,7 @@ class Searching:
         share = self._shares.get(allowed)
         if share is None:
             drawn = np.unique(np.linspace(1, self.head.next_key - 1, SAMPLE).astype(np.int64))
-            there, passed = self.fetch("sample", allowed, keys=drawn.tolist())[0]
+            there, passed = self.fetch("sample", allowed, keys=listed(drawn))[0]
             share = self._shares[allowed] = passed / max(there, 1)
         return share > FEW
 
@@ -189,7 +190,7 @@ class Searching:
             return scores
         inside = self._inside
         if inside is None or not np.array_equal(inside.vector, vector):
-            blob = self._blob("similar", keys=keys.tolist(), vector=HalfVector(vector))
+            blob = self._blob("similar", keys=listed(keys), vector=HalfVector(vector))
             rows = np.sort(unpacked(blob, _SIMILAR), order="key")
         else:
             rows = inside.rows
@@ -200,9 +201,7 @@ class Searching:
         """Read what is not here yet of these."""
         missing = np.unique(self.held.missing(keys))
         if len(missing):
-            self.held.add(
-                self._blob("allowed_rows", keys=missing.tolist(), blank=blank(self.head.dimensions))
-            )
+            self.held.add(self.fetch("allowed_rows", keys=listed(missing)))
 
     # --- keyword -----------------------------------------------------------------------------
 
@@ -227,9 +226,8 @@ class Searching:
     def _passing(self, keys: Keys, allowed: Filter, k: int) -> Keys:
         """Those that the filter lets through. A few are read whole: they will be asked about."""
         if len(keys) <= 2 * k + 32:
-            given = {"keys": keys.tolist(), "blank": blank(self.head.dimensions)}
-            return self.held.add(self._blob("allowed_rows", allowed, **given))
-        return unpacked(self._blob("allowed_keys", allowed, keys=keys.tolist()), _KEY).astype(
+            return self.held.add(self.fetch("allowed_rows", allowed, keys=listed(keys)))
+        return unpacked(self._blob("allowed_keys", allowed, keys=listed(keys)), _KEY).astype(
             np.int64
         )
 
@@ -262,7 +260,7 @@ class Searching:
         blob = self._blob(
             "expand",
             allowed,
-            keys=seeds.tolist(),
+            keys=listed(seeds),
             entities=list(entities),
             limit=per_entity,
             causal=_KINDS,
@@ -277,7 +275,7 @@ class Searching:
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
-        given = {"keys": keys.tolist(), "limit": per_node, "causal": _KINDS}
+        given = {"keys": listed(keys), "limit": per_node, "causal": _KINDS}
         rows = unpacked(self._blob("edges", allowed, **given), _EDGE)
         return Edges(
             rows["mine"].astype(np.int64),
@@ -288,7 +286,7 @@ class Searching:
 
     def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
         """For each of `keys` by itself, who shares entities with it, and how many."""
-        blob = self._blob("sharing", allowed, keys=keys.tolist(), limit=per_entity)
+        blob = self._blob("sharing", allowed, keys=listed(keys), limit=per_entity)
         rows = unpacked(blob, _SHARED)
         asked = np.argsort(keys, kind="stable")  # and answered in that order
         place = asked[np.searchsorted(keys, rows["mine"].astype(np.int64), sorter=asked)]
@@ -300,7 +298,7 @@ class Searching:
         )
 
     def entities_of(self, keys: Keys) -> list[list[int]]:
-        found = dict(self.fetch("entities_of", keys=keys.tolist()))
+        found = dict(self.fetch("entities_of", keys=listed(keys)))
         return [list(found.get(key, ())) for key in keys.tolist()]
 
     def naming(
@@ -323,7 +321,7 @@ class Searching:
         if self._inside is not None and np.isin(keys, self._inside.rows["key"]).all():
             rows = self._inside.rows
         else:
-            blob = self._blob("allowed_records", keys=keys.tolist())
+            blob = self._blob("allowed_records", keys=listed(keys))
             rows = np.sort(unpacked(blob, RECORD_ROW), order="key")
         records, _ = _aligned(rows["key"], rows["record"], keys)
         return columns(keys, records)
@@ -332,7 +330,7 @@ class Searching:
         wanted = np.unique(keys[keys > 0])
         if not len(wanted):
             return np.zeros(len(keys), np.bool_)
-        blob = self._blob("allowed_keys", allowed, keys=wanted.tolist())
+        blob = self._blob("allowed_keys", allowed, keys=listed(wanted))
         return np.isin(keys, unpacked(blob, _KEY).astype(np.int64))
 
 
@@ -349,6 +347,11 @@ def index_settings(near: int) -> tuple[bytes, ...]:
 
 
 _PROPAGATE = (b"SET LOCAL citus.propagate_set_commands = 'local'",)
+
+
+def listed(numbers: Keys) -> str:
+    """As PostgreSQL writes an array: made at once, where the driver would go one by one."""
+    return "{" + ",".join(map(str, numbers.tolist())) + "}"
 
 
 def _slack(k: int) -> int:

@@ -381,7 +381,9 @@ class PostgresStore:
         found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "link": {}}
         for what, name, count in self._fetch("stats", bank=bank):
             found.setdefault(what, {})[name] = count
-        rows = self._reading.attempt(lambda db: db.execute(_SIZE, {"tables": list(TABLES)}).fetchall())
+        rows = self._reading.attempt(
+            lambda db: db.execute(_SIZE, {"tables": list(TABLES)}).fetchall()
+        )
         return BankStats(
             sum(v for k, v in found["state"].items() if k != "revised"),
             found["type"],

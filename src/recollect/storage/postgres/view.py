@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver
-from recollect.storage.base import Filter, Keys, ModelIdentity, Usage
-from recollect.storage.postgres.search import Searching
+from recollect.storage.base import Filter, Keys, ModelIdentity, ServedView, Usage
+from recollect.storage.postgres.search import Searching, listed
 from recollect.storage.postgres.session import Head, Session
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.read import memory_from_row
@@ -19,7 +19,7 @@ from recollect.types import Chunk, Memory
 NEWEST = 8  # memories looked at at once for the one told last
 
 
-class PostgresView(Searching):
+class PostgresView(Searching, ServedView):
     def __init__(self, bank: str, head: Head, session: Session, entities: EntityCache) -> None:
         super().__init__(bank, head, session)
         self.entity_cache = entities
@@ -55,7 +55,13 @@ class PostgresView(Searching):
         """By key, in the order asked for."""
         wanted = [int(k) for k in keys]
         rows = self.fetch("load", keys=wanted) if wanted else []
-        found = {row[0]: memory_from_row(self.bank, row, tuple(row[21] or ())) for row in rows}
+        names = self.entity_cache.names
+        found = {
+            row[0]: memory_from_row(
+                self.bank, row, tuple(names[e] for e in row[21] if e in names) if row[21] else ()
+            )
+            for row in rows
+        }
         return {k: found[k] for k in wanted if k in found}
 
     def newest(self) -> Memory | None:
@@ -72,7 +78,7 @@ class PostgresView(Searching):
             below = page[-1][0]
 
     def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
-        found = dict(self.fetch("token_vectors", keys=keys.tolist()))
+        found = dict(self.fetch("token_vectors", keys=listed(keys)))
         return [np.frombuffer(found[k], np.int8) if k in found else None for k in keys.tolist()]
 
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
@@ -92,7 +98,7 @@ class PostgresView(Searching):
         out = np.where(self.allows(keys, allowed), keys, 0)
         hidden = np.flatnonzero((out == 0) & (keys > 0))
         if len(hidden):
-            rows = self.fetch("standing", allowed, keys=keys[hidden].tolist())
+            rows = self.fetch("standing", allowed, keys=listed(keys[hidden]))
             shown: dict[int, int] = dict(rows)
             out[hidden] = [shown.get(k, 0) for k in keys[hidden].tolist()]
         return out

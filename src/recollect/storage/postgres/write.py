@@ -26,12 +26,12 @@ MEMORIES = {
     "occurred_grain": "text", "mentioned_at": "int8", "last_mentioned_at": "int8",
     "created_at": "int8", "updated_at": "int8", "superseded_by": "text", "proof_count": "int4",
     "confidence": "float8", "tokens": "int4", "extra": "text", "known_from": "int8",
-    "known_until": "int8",
+    "known_until": "int8", "entities": "int8[]",
 }  # fmt: skip
 FEATURES = {
     "bank_id": "text", "key": "int8", "type": "int2", "state": "int2", "happened_from": "int8",
     "happened_until": "int8", "known_from": "int8", "known_until": "int8", "statement": "int8",
-    "slot": "int8", "previous": "int8", "tags": "text[]", "entities": "int8[]",
+    "slot": "int8", "previous": "int8", "tags": "text[]",
     "record": "bytea", "vector": "halfvec",
 }  # fmt: skip
 TOKENS = {"bank_id": "text", "key": "int8", "terms": "bytea", "data": "bytea"}
@@ -273,6 +273,7 @@ def _memory_row(new: NewMemory) -> tuple[Any, ...]:
         extra_of(m),
         new.known_from,
         new.known_until,
+        sorted(set(new.entity_ids)),
     )
 
 
@@ -290,7 +291,6 @@ def _features_row(new: NewMemory) -> tuple[Any, ...]:
         new.slot,
         new.before,
         list(m.tags),
-        sorted(set(new.entity_ids)),
         packed,
         None if new.vector is None else HalfVector(new.vector),
     )

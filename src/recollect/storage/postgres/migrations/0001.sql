@@ -78,6 +78,7 @@ CREATE TABLE memories (
     extra             text,          -- authored fields, tags and metadata as JSON
     known_from        bigint NOT NULL,
     known_until       bigint,
+    entities          bigint[] NOT NULL,  -- ascending
     PRIMARY KEY (bank_id, key)
 );
 CREATE UNIQUE INDEX memories_id ON memories (bank_id, id) WHERE state <> 'revised';
@@ -90,10 +91,12 @@ CREATE INDEX memories_superseded ON memories (bank_id, superseded_by)
 -- length because banks differ; an HNSW index is made for a large bank by itself, up to
 -- `indexed_key`, and what is newer is searched exactly until the next one is made.
 CREATE TABLE features (
-    bank_id        text COLLATE "C" NOT NULL,
     key            bigint NOT NULL,
     type           smallint NOT NULL,
     state          smallint NOT NULL,
+    bank_id        text COLLATE "C" NOT NULL,
+    vector         halfvec,          -- unit length; early in the row, because a scan reads it
+    record         bytea NOT NULL,   -- the columns that boosts read, packed as in every store
     happened_from  bigint,
     happened_until bigint,
     known_from     bigint NOT NULL,
@@ -102,9 +105,6 @@ CREATE TABLE features (
     slot           bigint NOT NULL,
     previous       bigint NOT NULL,  -- key of the turn it answers, 0 for none
     tags           text[] NOT NULL,
-    entities       bigint[] NOT NULL,
-    record         bytea NOT NULL,   -- the columns that boosts read, packed as in every store
-    vector         halfvec,          -- unit length
     PRIMARY KEY (bank_id, key)
 ) WITH (fillfactor = 90, toast_tuple_target = 8160);
 ALTER TABLE features ALTER COLUMN record SET STORAGE PLAIN;

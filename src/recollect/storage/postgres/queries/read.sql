@@ -32,9 +32,7 @@ SELECT b.bank_id FROM banks b WHERE b.arriving IS NOT NULL ORDER BY b.bank_id
 SELECT m.key, m.id, m.type, m.state, m.text, m.context, m.speaker, m.document_id, m.chunk_id,
   m.occurred_start, m.occurred_end, m.occurred_grain, m.mentioned_at, m.last_mentioned_at,
   m.created_at, m.updated_at, m.superseded_by, m.proof_count, m.confidence, m.tokens, m.extra,
-  (SELECT array_agg(e.name ORDER BY e.id) FROM features f
-   JOIN entities e ON e.bank_id = %(bank)s AND e.id = ANY(f.entities)
-   WHERE f.bank_id = %(bank)s AND f.key = m.key)
+  m.entities
 FROM memories m WHERE m.bank_id = %(bank)s AND m.key = ANY(%(keys)s::bigint[])
 
 -- name: newest
@@ -181,7 +179,7 @@ WHERE e.bank_id = %(bank)s ORDER BY e.number
 SELECT m.key, m.id, m.type, m.state, m.text, m.context, m.speaker, m.document_id, m.chunk_id,
   m.occurred_start, m.occurred_end, m.occurred_grain, m.mentioned_at, m.last_mentioned_at,
   m.created_at, m.updated_at, m.superseded_by, m.proof_count, m.confidence, m.tokens, m.extra,
-  m.known_from, m.known_until, f.record, halfvec_send(f.vector), f.entities, t.data,
+  m.known_from, m.known_until, f.record, halfvec_send(f.vector), m.entities, t.data,
   (SELECT array_agg(s.source ORDER BY s.source) FROM sources s
    WHERE s.bank_id = %(bank)s AND s.key = m.key)
 FROM memories m

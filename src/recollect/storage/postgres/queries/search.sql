@@ -1,39 +1,31 @@
--- What the stages of a recall ask. Answers of many rows come as one packed value: a recall reads
--- hundreds of rows in a few statements, and taking each apart by itself would cost more than
--- finding it. `{allowed}` is the filter, over features f.
+-- What the stages of a recall ask. `{allowed}` is the filter, over features f. Answers of very
+-- many small rows come as one packed value: taking each apart would cost more than finding it.
 
--- The four arms below are answered together, as UNION ALL of those that were asked for.
+-- The arms below are answered together, as UNION ALL of those that were asked for.
 
 -- name: arm_semantic_exact
-SELECT 's' AS arm, 0::bigint AS term, 0 AS block,
-  string_agg(int8send(s.key) || s.record || halfvec_send(s.vector), ''::bytea) AS data
-FROM (
-  SELECT f.key, f.record, f.vector FROM features f
-  WHERE f.bank_id = %(bank)s AND f.vector IS NOT NULL AND {allowed}
-  ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s
-) s
+SELECT 's' AS arm, f.key AS number, 0 AS block, f.record AS data, f.vector FROM features f
+WHERE f.bank_id = %(bank)s AND f.vector IS NOT NULL AND {allowed}
+ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s
 
 -- name: arm_semantic_indexed
-SELECT 's' AS arm, 0::bigint AS term, 0 AS block,
-  string_agg(int8send(s.key) || s.record || halfvec_send(s.vector), ''::bytea) AS data
-FROM (
-  (SELECT f.key, f.record, f.vector FROM features f
-   WHERE f.bank_id = %(bank)s AND f.key <= %(indexed)s AND {allowed}
-   ORDER BY f.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions}) LIMIT %(near)s)
-  UNION ALL
-  (SELECT f.key, f.record, f.vector FROM features f
-   WHERE f.bank_id = %(bank)s AND f.key > %(indexed)s AND f.vector IS NOT NULL AND {allowed}
-   ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s)
-) s
+(SELECT 's' AS arm, f.key AS number, 0 AS block, f.record AS data, f.vector FROM features f
+ WHERE f.bank_id = %(bank)s AND f.key <= %(indexed)s AND {allowed}
+ ORDER BY f.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions}) LIMIT %(near)s)
+UNION ALL
+(SELECT 's' AS arm, f.key AS number, 0 AS block, f.record AS data, f.vector FROM features f
+ WHERE f.bank_id = %(bank)s AND f.key > %(indexed)s AND f.vector IS NOT NULL AND {allowed}
+ ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s)
 
 -- name: arm_keyword
-SELECT 'k' AS arm, p.term, p.block, p.data FROM postings p
+SELECT 'k' AS arm, p.term AS number, p.block, p.data, NULL::halfvec AS vector FROM postings p
 WHERE p.bank_id = %(bank)s AND p.term = ANY(%(terms)s::bigint[])
 
 -- name: arm_temporal
-SELECT 't' AS arm, 0::bigint AS term, 0 AS block,
+SELECT 't' AS arm, 0::bigint AS number, 0 AS block,
   string_agg(int8send(f.key) || f.record
-    || float4send(coalesce(-(f.vector <#> %(vector)s), 0)::real), ''::bytea) AS data
+    || float4send(coalesce(-(f.vector <#> %(vector)s), 0)::real), ''::bytea) AS data,
+  NULL::halfvec AS vector
 FROM features f
 WHERE f.bank_id = %(bank)s AND f.happened_from IS NOT NULL AND {allowed}
   AND (%(end)s::bigint IS NULL OR f.happened_from < %(end)s)
@@ -48,8 +40,7 @@ WHERE f.bank_id = %(bank)s AND f.happened_from IS NOT NULL AND {allowed}
     OR (f.happened_until = f.happened_from AND f.happened_from >= %(start)s))
 
 -- name: allowed_rows
-SELECT string_agg(int8send(f.key) || f.record || coalesce(halfvec_send(f.vector), %(blank)s),
-  ''::bytea) FROM features f
+SELECT f.key, f.record, f.vector FROM features f
 WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[]) AND {allowed}
 
 -- name: allowed_records
@@ -70,8 +61,8 @@ WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[])
 
 -- name: expand
 WITH seed AS (
-  SELECT f.key, f.entities FROM features f
-  WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[])
+  SELECT s.key, s.entities FROM memories s
+  WHERE s.bank_id = %(bank)s AND s.key = ANY(%(keys)s::bigint[])
 ), named AS (
   SELECT unnest(seed.entities) AS entity FROM seed
   UNION SELECT unnest(%(entities)s::bigint[])
@@ -132,8 +123,8 @@ FROM ranked WHERE ranked.place <= %(limit)s
 -- name: sharing
 -- Of each key by itself: who shares how many entities with it.
 WITH pair AS (
-  SELECT f.key AS mine, unnest(f.entities) AS entity FROM features f
-  WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[])
+  SELECT s.key AS mine, unnest(s.entities) AS entity FROM memories s
+  WHERE s.bank_id = %(bank)s AND s.key = ANY(%(keys)s::bigint[])
 ), named AS (
   SELECT DISTINCT pair.entity FROM pair
 ), newest AS MATERIALIZED (
@@ -157,8 +148,8 @@ JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {allowed}
 WHERE m.bank_id = %(bank)s AND m.entity = ANY(%(entities)s::bigint[]) GROUP BY m.entity
 
 -- name: entities_of
-SELECT f.key, f.entities FROM features f
-WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[])
+SELECT m.key, m.entities FROM memories m
+WHERE m.bank_id = %(bank)s AND m.key = ANY(%(keys)s::bigint[])
 
 -- name: token_vectors
 SELECT t.key, t.data FROM tokens t

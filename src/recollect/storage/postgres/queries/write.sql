@@ -152,7 +152,7 @@ UPDATE memories m SET mentioned_at = %(at)s WHERE m.bank_id = %(bank)s AND m.key
 SELECT m.key, m.id, m.type, m.state, m.text, m.context, m.speaker, m.document_id, m.chunk_id,
   m.occurred_start, m.occurred_end, m.occurred_grain, m.mentioned_at, m.last_mentioned_at,
   m.created_at, m.updated_at, m.superseded_by, m.proof_count, m.confidence, m.tokens, m.extra,
-  m.known_from, m.known_until, f.statement, f.slot, f.previous, f.entities
+  m.known_from, m.known_until, f.statement, f.slot, f.previous, m.entities
 FROM memories m JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key
 WHERE m.bank_id = %(bank)s AND m.key = ANY(%(keys)s::bigint[])
 
