@@ -1,4 +1,4 @@
-"""update, supersede, invalidate, reinforce and review from the command line."""
+"""update, supersede, invalidate and reinforce from the command line."""
 
 from __future__ import annotations
 
@@ -50,11 +50,6 @@ def test_reinforce_moves_the_confidence(own: Any) -> None:
     memory_id = _retained(own, "Tea is nice.", "--type", "opinion", "--confidence", "0.5")
     moved = own("reinforce", "b", memory_id, "strong_support", "--json").json
     assert moved["confidence"] == pytest.approx(0.6)
-
-
-def test_review_marks_a_memory_as_still_true(own: Any) -> None:
-    memory_id = _retained(own, "Deploy on Mondays only.", "--kind", "lesson")
-    assert own("review", "b", memory_id, "--json").json["last_reviewed_at"]
 
 
 def test_unknown_evidence_is_unusable(own: Any) -> None:

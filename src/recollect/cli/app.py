@@ -13,12 +13,13 @@ import typer
 from typer.core import TyperGroup
 
 from recollect.cli.copy import copy
-from recollect.cli.correcting import invalidate, reinforce, review, supersede, update
+from recollect.cli.correcting import invalidate, reinforce, supersede, update
 from recollect.cli.hooks import hooks_app
 from recollect.cli.keys import keys_app
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
 from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
+from recollect.cli.review import review
 from recollect.cli.serving import serve
 from recollect.cli.session import Config, Db, Json, Session, command
 from recollect.cli.vault import vault_app

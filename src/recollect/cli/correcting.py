@@ -1,4 +1,4 @@
-"""Commands that correct single memories: update, invalidate, supersede, reinforce, review."""
+"""Commands that correct single memories: update, invalidate, supersede, reinforce."""
 
 from __future__ import annotations
 
@@ -92,12 +92,6 @@ def reinforce(
     with session.open_existing() as memory:
         moved = memory.reinforce(bank, memory_id, cast("Evidence", evidence))
         _told(session, moved, f"confidence is now {moved.confidence or 0:.2f}:")
-
-
-def review(session: Session, bank: Bank, memory_id: MemoryId) -> None:
-    """Mark a memory as still true: its lifecycle starts anew."""
-    with session.open_existing() as memory:
-        _told(session, memory.review(bank, memory_id), "reviewed")
 
 
 def _told(session: Session, memory: Memory, what: str) -> None:

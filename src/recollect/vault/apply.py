@@ -79,10 +79,12 @@ class Applying:
             self.guard(step, lambda s=step: self.keep_other_side(s))
         parts = [steps[at : at + PART] for at in range(0, len(steps), PART)]
         done = _Counted(len(steps), progress)
+
+        def retain(part: list[Step]) -> list[Made]:
+            return self._retain(part, done)
+
         with ThreadPoolExecutor(max(1, self._memory.settings.threads)) as pool:
-            for part, made in zip(
-                parts, pool.map(lambda p: self._retain(p, done), parts), strict=True
-            ):
+            for part, made in zip(parts, pool.map(retain, parts), strict=True):
                 for step, memory_ids in zip(part, made, strict=True):
                     if memory_ids is not None:
                         self._retained(step, memory_ids)
