@@ -10,6 +10,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -109,6 +110,14 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
         if variable.startswith(ENV_PREFIX) and name in known:
             out[name] = (_parse(name, raw, variable), f"${variable}")
     return out
+
+
+def mistyped(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that are no setting but nearly one, and what was meant."""
+    known = [name.upper() for name in _hints()]
+    given = (v.removeprefix(ENV_PREFIX) for v in environ if v.startswith(ENV_PREFIX))
+    near = {name: get_close_matches(name, known, 1, 0.8) for name in given if name not in known}
+    return {ENV_PREFIX + name: ENV_PREFIX + found[0] for name, found in near.items() if found}
 
 
 def _hints() -> dict[str, Any]:

@@ -211,11 +211,16 @@ def _write_lines(path: Path, lines: Any) -> int:
 
 def config(session: Session) -> None:
     """The settings in force, and where each came from."""
-    from recollect.cli.output import emit
+    import os
+
+    from recollect.cli.output import emit, talk
     from recollect.cli.session import store_path
     from recollect.cli.tables import show_table
+    from recollect.config import mistyped
 
     settings = session.settings()
+    for variable, meant in mistyped(os.environ).items():
+        talk(f"{variable} is no setting and has no effect; did you mean {meant}?")
     out = {
         f.name: {
             "value": getattr(settings, f.name),
