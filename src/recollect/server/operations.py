@@ -286,7 +286,7 @@ class Operations:
             self._failed(operation, lease, error)
 
     def _do(self, operation: Operation, lease: Lease) -> None:
-        log.info("operation %s, attempt %d", operation.id, operation.attempts)
+        log.debug("operation %s, attempt %d", operation.id, operation.attempts)
         with self._kept(operation, lease):
             result = _KINDS[operation.kind](self._memory, operation, lease.token)
         self._queue.complete(operation.bank, operation.id, lease.token, result, _now())
