@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 
 class MemoryType(StrEnum):
@@ -269,9 +269,18 @@ class ArmScore:
     score: float  # in the arm's own units
 
 
+class StageScores(NamedTuple):
+    """What the stages said of a hit, in short; None where one had nothing to say."""
+
+    relevance: float | None
+    semantic: float | None
+    keyword: float | None
+
+
 class HitDetail(Protocol):
     """How a hit came about, read off the ranking when somebody asks."""
 
+    def stages(self) -> StageScores: ...
     def arms(self) -> Mapping[Arm, ArmScore]: ...
     def scores(self) -> Mapping[str, float]: ...
     def matched_terms(self) -> tuple[str, ...]: ...
@@ -292,6 +301,11 @@ class Hit:
     @property
     def arms(self) -> Mapping[Arm, ArmScore]:
         return {} if self.detail is None else self.detail.arms()
+
+    @property
+    def stages(self) -> StageScores:
+        """In short what `arms` and `scores` say at length: cheap to ask of every hit."""
+        return StageScores(None, None, None) if self.detail is None else self.detail.stages()
 
     @property
     def scores(self) -> Mapping[str, float]:

@@ -136,12 +136,16 @@ def test_a_deadline_that_is_over_says_what_was_skipped(http: httpx2.Client, trip
 
 
 def test_neighbours_are_marked(http: httpx2.Client, bank: str) -> None:
-    retain(http, bank, {"facts": [
-        {"text": "The dam broke."},
-        {"text": "Zanzibar's market was flooded.",
-         "causal_relations": [{"type": "caused_by", "target": 0}]}]})  # fmt: skip
-    found = recall(http, bank, "Zanzibar market", max_tokens=20, min_score=0.01, expand_hops=1)
-    assert {r["hop"] for r in found["results"]} <= {0, 1}
+    flood = {
+        "text": "Zanzibar's market was flooded.",
+        "causal_relations": [{"type": "caused_by", "target": 0}],
+    }
+    retain(http, bank, {"facts": [{"text": "The dam broke."}, flood]})
+    asked = {"query": "When was Zanzibar's market flooded?", "min_score": 0.1}
+    assert [r["text"] for r in recall(http, bank, **asked)["results"]] == [flood["text"]]
+    hit, neighbour = recall(http, bank, **asked, expand_hops=1)["results"]
+    assert ("hop" in hit, neighbour["hop"]) == (False, 1)
+    assert neighbour["text"] == "The dam broke."
 
 
 def test_why_says_at_which_stage_a_memory_left(http: httpx2.Client, trip: str) -> None:

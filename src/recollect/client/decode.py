@@ -34,6 +34,7 @@ from recollect.types import (
     OperationState,
     RetainResult,
     StageEvent,
+    StageScores,
     StageTrace,
     State,
     Window,
@@ -101,11 +102,19 @@ def link(given: Json) -> Link:
 # --- recall ----------------------------------------------------------------------------------
 
 
+def _stages(given: Json) -> StageScores:
+    said: Json = given.get("scores") or NONE
+    return StageScores(said.get("reranker"), said.get("semantic"), said.get("keyword"))
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """How a hit came about, as the server told."""
 
     given: Json
+
+    def stages(self) -> StageScores:
+        return _stages(self.given)
 
     def arms(self) -> Mapping[Arm, ArmScore]:
         return {Arm(a): ArmScore(s["rank"], s["score"]) for a, s in self.given["arms"].items()}
@@ -124,11 +133,14 @@ class Told:
 class Asked:
     """How a hit came about, asked of the server once somebody looks at one of the hits."""
 
-    memory_id: str
+    given: Json
     ask: Callable[[], Mapping[str, Told]]
 
     def _told(self) -> Told:
-        return self.ask()[self.memory_id]
+        return self.ask()[self.given["id"]]
+
+    def stages(self) -> StageScores:
+        return _stages(self.given)
 
     def arms(self) -> Mapping[Arm, ArmScore]:
         return self._told().arms()
@@ -172,7 +184,7 @@ def told(given: Json) -> dict[str, Told]:
 
 
 def _hit(given: Json, bank: str, ask: Ask) -> Hit:
-    detail: HitDetail = Told(given) if "explanation" in given else Asked(given["id"], ask)
+    detail: HitDetail = Told(given) if "explanation" in given else Asked(given, ask)
     return Hit(
         memory(given, bank), given["score"], Band(given["band"]), given.get("hop", 0), detail
     )

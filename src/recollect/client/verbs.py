@@ -183,7 +183,7 @@ def recall_body(query: str, options: Mapping[str, Any]) -> dict[str, Any]:
         # The contract's window includes its end, the library's does not.
         last = None if end is None else end - timedelta(microseconds=1)
         body["temporal_window"] = {"start": start, "end": last}
-    return {"query": query, "include": _include(options), **body}
+    return {"query": query, "include": _include(options), "verbosity": "full", **body}
 
 
 def _include(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,6 +277,23 @@ def update_document(bank: str, document_id: str, *, tags: Iterable[str]) -> Step
 def chunks(bank: str, document_id: str) -> Steps[list[Chunk]]:
     asked = Call("GET", path(bank, "documents", document_id, "chunks"))
     return [decode.chunk(c) for c in (yield from _pages(asked, "items", None))]
+
+
+def count(bank: str, **where: Any) -> Steps[int]:
+    """How many memories a listing with these filters has."""
+    asked = {**_filters(where, None, 0), "limit": 0}
+    return (yield Call("GET", path(bank, "memories", "list"), asked))["total"]
+
+
+def count_documents(bank: str, **where: Any) -> Steps[int]:
+    asked = {**_filters(where, None, 0), "limit": 0}
+    return (yield Call("GET", path(bank, "documents"), asked))["total"]
+
+
+def tags(bank: str) -> Steps[Mapping[str, int]]:
+    """Every tag and how many memories carry it, most used first."""
+    found = yield from _pages(Call("GET", path(bank, "tags")), "items", None)
+    return {t["tag"]: t["count"] for t in found}
 
 
 def entities(bank: str, *, limit: int = 100) -> Steps[list[Entity]]:

@@ -29,7 +29,17 @@ from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retriev
 from recollect.recall.understand import BY_EVENT, Query, understand
 from recollect.storage.base import Columns, Floats, Keys, ServedView, Usage, View
 from recollect.telemetry import Run
-from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, MemoryType, State
+from recollect.types import (
+    Arm,
+    ArmScore,
+    Band,
+    Explanation,
+    Hit,
+    Memory,
+    MemoryType,
+    StageScores,
+    State,
+)
 
 # On the development sets the shipped cross-encoder adds 0.8 points of NDCG@10 to late
 # interaction when it reads the best 12, and costs 80 ms: for deep searches. One that the user
@@ -325,6 +335,15 @@ class _Detail:
     row: int
     memory: Memory
 
+    def stages(self) -> StageScores:
+        pool, row = self.ranked.pool, self.row
+        semantic, keyword = pool.arms.get(Arm.SEMANTIC), pool.arms.get(Arm.KEYWORD)
+        return StageScores(
+            float(pool.relevance[row]),
+            float(semantic.score[row]) if semantic is not None and semantic.rank[row] else None,
+            float(keyword.score[row]) if keyword is not None and keyword.rank[row] else None,
+        )
+
     def arms(self) -> Mapping[Arm, ArmScore]:
         row = self.row
         return {
@@ -357,6 +376,9 @@ class _Hop:
     @property
     def score(self) -> float:
         return self.parent.score * self.weight * HOP_FACTOR
+
+    def stages(self) -> StageScores:
+        return StageScores(None, None, None)
 
     def arms(self) -> Mapping[Arm, ArmScore]:
         return {}

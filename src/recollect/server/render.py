@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,7 +18,6 @@ from recollect.recall.result import RecallResult, hit_dict, shorten, window_dict
 from recollect.server.operations import HINDSIGHT_NAMES
 from recollect.storage.base import BankStats
 from recollect.types import (
-    Arm,
     Bank,
     Chunk,
     Document,
@@ -31,14 +31,15 @@ from recollect.types import (
     RetainResult,
     StageEvent,
     State,
+    Verbosity,
 )
 
 NEUTRAL = {"skepticism": 3, "literalism": 3, "empathy": 3}
-# Fields of a memory that the contract does not know.
+# What else is known of a memory.
 _MORE = (
-    "speaker", "title", "summary", "topic_path", "recall_when", "kind", "scope", "occurred_grain",
-    "recurrence", "duration_s", "last_mentioned_at", "created_at", "updated_at", "valid_until",
-    "last_reviewed_at", "confidence", "weakened", "superseded_by",
+    "title", "summary", "topic_path", "recall_when", "kind", "scope", "occurred_grain", "recurrence",
+    "duration_s", "last_mentioned_at", "created_at", "updated_at", "valid_until",
+    "last_reviewed_at", "confidence", "weakened",
 )  # fmt: skip
 
 
@@ -54,12 +55,14 @@ def metadata(given: Mapping[str, Any]) -> dict[str, str]:
 # --- recall ----------------------------------------------------------------------------------
 
 
-def recalled(result: RecallResult, *, explain: bool = False) -> dict[str, Any]:
-    lean = result.verbosity == "lean"
+def recalled(
+    result: RecallResult, *, verbosity: Verbosity | None = None, explain: bool = False
+) -> dict[str, Any]:
+    """What a caller gets who says nothing is the contract's fields and a few more: an answer may
+    hold two hundred memories, and most readers want what was said, when, and how sure we are."""
+    made = _lean if verbosity == "lean" else partial(hit, full=verbosity == "full", explain=explain)
     out: dict[str, Any] = {
-        "results": [hit_dict(h, "lean") | {"text": _short(h)} for h in result.results]
-        if lean
-        else [hit(h, explain=explain) for h in result.results],
+        "results": [made(h) for h in result.results],
         "trace": result.trace.as_dict() if result.trace else None,
         "entities": {e.name: entity_state(e) for e in result.entities} or None,
         "chunks": {c.id: chunk_data(c) for c in result.chunks} or None,
@@ -76,56 +79,67 @@ def recalled(result: RecallResult, *, explain: bool = False) -> dict[str, Any]:
     return out
 
 
-def _short(hit: Hit) -> str:
-    return hit_dict(hit, "lean")["summary"]
+def _lean(hit: Hit) -> dict[str, Any]:
+    short = hit_dict(hit, "lean")
+    return short | {"text": short["summary"]}
 
 
-def hit(hit: Hit, *, explain: bool = False) -> dict[str, Any]:
-    scores = hit.scores
-    arms = hit.arms
-    semantic, keyword = arms.get(Arm.SEMANTIC), arms.get(Arm.KEYWORD)
-    out = fact(hit.memory)
+def hit(hit: Hit, *, full: bool = False, explain: bool = False) -> dict[str, Any]:
+    said = hit.stages
+    out = fact(hit.memory) if full else brief(hit.memory)
     out["scores"] = {
         "final": hit.score,
-        "reranker": scores.get("relevance"),
-        "semantic": None if semantic is None else semantic.score,
-        "keyword": None if keyword is None else keyword.score,
+        "reranker": said.relevance,
+        "semantic": said.semantic,
+        "keyword": said.keyword,
     }
     out["score"] = hit.score
-    out["band"] = hit.band.value
-    out["hop"] = hit.hop
+    out["band"] = hit.band
+    if hit.hop:
+        out["hop"] = hit.hop
     if explain:
         tree = hit.explanation
-        out["signals"] = dict(scores)
-        out["arms"] = {a.value: {"rank": s.rank, "score": s.score} for a, s in arms.items()}
+        out["signals"] = dict(hit.scores)
+        out["arms"] = {a.value: {"rank": s.rank, "score": s.score} for a, s in hit.arms.items()}
         out["matched_terms"] = list(hit.matched_terms)
         out["explanation"] = None if tree is None else tree.as_dict()
     return out
 
 
-def fact(memory: Memory) -> dict[str, Any]:
-    """A memory as recall returns it."""
+def brief(memory: Memory) -> dict[str, Any]:
+    """What was said, when, by whom, and where it came from. Times are written by orjson, in the
+    form that `isoformat` has."""
     given = memory.metadata
     out: dict[str, Any] = {
         "id": memory.id,
         "text": memory.text,
-        "type": memory.type.value,
+        "type": memory.type,
         "entities": memory.entities,
         "context": memory.context,
-        "occurred_start": iso(memory.occurred_start),
-        "occurred_end": iso(memory.occurred_end),
-        "mentioned_at": iso(memory.mentioned_at),
+        "occurred_start": memory.occurred_start,
+        "occurred_end": memory.occurred_end,
+        "mentioned_at": memory.mentioned_at,
         "document_id": memory.document_id,
-        "metadata": metadata(given) if given else {},
+        "metadata": metadata(given) if given else given,
         "chunk_id": memory.chunk_id,
         "tags": memory.tags,
         "source_fact_ids": memory.source_ids or None,
         "proof_count": memory.proof_count,
-        "state": memory.state.value,
-        "tokens": memory.tokens,
+        "state": memory.state,
     }
-    if any(not isinstance(v, str) for v in given.values()):
+    if memory.speaker:
+        out["speaker"] = memory.speaker
+    if memory.superseded_by:
+        out["superseded_by"] = memory.superseded_by
+    if given and any(not isinstance(v, str) for v in given.values()):
         out["metadata_values"] = given
+    return out
+
+
+def fact(memory: Memory) -> dict[str, Any]:
+    """All that is known of a memory."""
+    out = brief(memory)
+    out["tokens"] = memory.tokens
     for name in _MORE:
         value = getattr(memory, name)
         if value is not None and value != () and value is not False:
@@ -180,6 +194,7 @@ def retained(result: RetainResult) -> dict[str, Any]:
         "async": False,
         "usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
         **retain_outcome(result),
+        "degraded": [{"part": d.part, "reason": d.reason} for d in result.degraded],
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
 

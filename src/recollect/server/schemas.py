@@ -91,7 +91,9 @@ class RecallBody(BaseModel):
     min_score: float | None = Field(
         None, ge=0, le=1, description="Addition: a floor on final scores, which are calibrated."
     )
-    verbosity: Verbosity = Field("full", description="Addition: lean sends a summary of each.")
+    verbosity: Verbosity | None = Field(
+        None, description="Addition: lean sends a summary of each, full all that is known of it."
+    )
     as_of: str | None = Field(None, description="Addition: the bank as it was known then.")
     deadline_ms: float | None = Field(
         None, gt=0, le=3_600_000, description="Addition: the best answer so far when time is up."

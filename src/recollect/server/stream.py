@@ -43,7 +43,8 @@ async def stages(state: Serving, bank: str, body: RecallBody) -> AsyncIterator[b
             yield _event("stage", render.event(item))
             continue
         if isinstance(item, RecallResult):
-            yield _event("result", render.recalled(item, explain=body.explain))
+            said = render.recalled(item, verbosity=body.verbosity, explain=body.explain)
+            yield _event("result", said)
         else:
             yield b"event: problem\ndata: " + bytes(of_error(item).body) + b"\n\n"
         return

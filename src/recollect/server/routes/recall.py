@@ -41,7 +41,7 @@ async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -
             if _has_bank(state, bank_id):
                 raise
             result = _nothing(bank_id, body)
-        return Json(render.recalled(result, explain=body.explain))
+        return Json(render.recalled(result, verbosity=body.verbosity, explain=body.explain))
 
     return await state.read(work)
 

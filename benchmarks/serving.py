@@ -1,0 +1,260 @@
+"""What serving costs: the CPU that HTTP adds to a recall, recalls a second, memory, start.
+
+    python benchmarks/serving.py [--facts 10000] [--queries 300] [--peer] [--out NAME]
+
+The reranker is off, as it is for the peer. One server process is asked by one client (for the
+CPU of a single recall) and by eight (for recalls a second); the same questions are asked of the
+library in a process of its own. --peer runs Hindsight after it, with the same client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import orjson
+
+from machine import CACHE, rss_mb, write
+from synthetic import facts
+from timing import throughput
+
+BANK = "served"
+BATCH = 100
+CLIENTS = 8
+WARM = 20
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--facts", type=int, default=10_000)
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--peer", action="store_true", help="Hindsight, too")
+    parser.add_argument("--out", default="serving")
+    parser.add_argument("--library", metavar="DB", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.library:
+        sys.stdout.buffer.write(
+            orjson.dumps(library(options.library, options.queries, options.facts))
+        )
+    else:
+        run(options.facts, options.queries, options.peer, options.out)
+
+
+def run(size: int, queries: int, peer: bool, out: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        db = Path(folder) / "memory.db"
+        shutil.copyfile(filled(size), db)
+        found: dict[str, Any] = {"facts": size, "start": [start(db) for _ in range(3)]}
+        plain = fresh("--library", str(db), "--queries", str(queries), "--facts", str(size))
+        asked = questions(size, queries)
+        with served(db) as server:
+            found["rss_idle_mb"] = server.rss_mb()
+            for name, encoding in (("plain", "identity"), ("gzip", "gzip")):
+                found[f"http_{name}"] = one_by_one(server, asked, encoding)
+            found["clients_8"] = many(server, asked)
+            found["rss_mb"] = server.rss_mb()
+    found["library"] = plain
+    found["http_adds_cpu_ms"] = {
+        name: found[f"http_{name}"]["cpu_ms"] - plain["cpu_ms"] for name in ("plain", "gzip")
+    }
+    if peer:
+        found["peer"] = hindsight(size, asked)
+    say(found)
+    print(f"wrote results/{write(out, {'kind': 'serving', **found}).name}", file=sys.stderr)
+
+
+def questions(size: int, count: int) -> list[str]:
+    chosen = set(random.Random(3).sample(range(size), min(count, size)))
+    return [f.question for n, f in enumerate(facts(size)) if n in chosen]
+
+
+def filled(size: int) -> Path:
+    """A store with so many made-up facts, made once."""
+    import recollect
+
+    path = CACHE / f"served-{size}.db"
+    if not path.exists():
+        CACHE.mkdir(exist_ok=True)
+        making = path.with_suffix(".making")
+        making.unlink(missing_ok=True)
+        source = iter(facts(size))
+        with recollect.open(str(making)) as memory:
+            while batch := list(islice(source, BATCH)):
+                memory.retain(BANK, [{"text": f.text, "timestamp": f.time} for f in batch])
+        making.rename(path)
+    return path
+
+
+def fresh(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, check=True
+    )
+    return orjson.loads(done.stdout)
+
+
+def library(db: str, queries: int, size: int) -> dict[str, float]:
+    """The same recalls without a server."""
+    import recollect
+
+    asked = questions(size, queries)
+    with recollect.open(db, reranker="none") as memory:
+        for text in asked[:WARM]:
+            memory.recall(BANK, text + " again")
+        cpu = time.process_time()
+        for text in asked:
+            memory.recall(BANK, text)
+        return {"cpu_ms": (time.process_time() - cpu) / len(asked) * 1e3, "rss_mb": rss_mb()}
+
+
+# --- the server ------------------------------------------------------------------------------
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[bytes]
+    port: int
+
+    def cpu_s(self) -> float:
+        return sum(map(int, self._stat()[11:13])) / TICKS
+
+    def rss_mb(self) -> float:
+        return int(self._stat()[21]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def _stat(self) -> list[str]:
+        return Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
+@contextmanager
+def served(db: Path) -> Iterator[Served]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "recollect.cli", "--json", "serve", "--db", str(db), "--port", "0"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "RECOLLECT_RERANKER": "none", "RECOLLECT_LOG_LEVEL": "warning"},
+    )
+    try:
+        assert process.stdout is not None
+        url = orjson.loads(process.stdout.readline())["url"]
+        yield Served(process, int(url.rpartition(":")[2]))
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def start(db: Path) -> dict[str, float]:
+    """From nothing to ready."""
+    begun = time.perf_counter()
+    with served(db) as server:
+        return {"wall_s": time.perf_counter() - begun, "cpu_s": server.cpu_s()}
+
+
+class Client:
+    """One connection that stays open."""
+
+    def __init__(self, port: int, encoding: str = "identity") -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=600)
+        self._headers = {"Content-Type": "application/json", "Accept-Encoding": encoding}
+
+    def recall(self, query: str) -> int:
+        body = orjson.dumps({"query": query, "include": {"entities": None}})
+        where = f"/v1/default/banks/{BANK}/memories/recall"
+        self._connection.request("POST", where, body, self._headers)
+        answer = self._connection.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{answer.status} {content[:300]!r}")
+        return len(content)
+
+
+def one_by_one(server: Served, asked: Sequence[str], encoding: str) -> dict[str, float]:
+    client = Client(server.port, encoding)
+    for text in asked[:WARM]:
+        client.recall(f"{text} {encoding} again")
+    walls: list[float] = []
+    sizes: list[int] = []
+    cpu = server.cpu_s()
+    for text in asked:
+        begun = time.perf_counter()
+        sizes.append(client.recall(f"{text} {'' if encoding == 'identity' else ' '}"))
+        walls.append(time.perf_counter() - begun)
+    return {
+        "cpu_ms": (server.cpu_s() - cpu) / len(asked) * 1e3,
+        "wall_p50_ms": median(walls) * 1e3,
+        "answer_bytes": median(sizes),
+    }
+
+
+def many(server: Any, asked: Sequence[str], calls: int = 1600) -> dict[str, float]:
+    """Eight clients, each with its connection; a word more each time, so that no cache answers."""
+    clients = [Client(server.port) for _ in range(CLIENTS)]
+    free = list(clients)
+
+    def call(number: int) -> None:
+        client = free.pop()
+        client.recall(f"{asked[number % len(asked)]} {number}")
+        free.append(client)
+
+    return throughput(call, callers=CLIENTS, calls=calls)
+
+
+# --- the peer --------------------------------------------------------------------------------
+
+
+def hindsight(size: int, asked: Sequence[str]) -> dict[str, Any]:
+    from hindsight import server
+
+    with server() as peer:
+        source = iter(facts(size))
+        while batch := list(islice(source, BATCH)):
+            items = [{"content": f.text, "timestamp": f.time.isoformat()} for f in batch]
+            peer.call("POST", f"/v1/default/banks/{BANK}/memories", {"items": items})
+        client = Client(peer.port)
+        for text in asked[:WARM]:
+            client.recall(text)
+        return {
+            "start_s": peer.started_s,
+            "clients_8": many(peer, asked, calls=160),
+            "rss_mb": peer.usage().rss_mb,
+        }
+
+
+def say(found: dict[str, Any]) -> None:
+    adds, plain = found["http_adds_cpu_ms"], found["http_plain"]
+    begun = median(s["wall_s"] for s in found["start"]), median(s["cpu_s"] for s in found["start"])
+    lines = [
+        f"{found['facts']:,} facts, reranker off",
+        f"recall: library {found['library']['cpu_ms']:.2f} CPU-ms, over HTTP {plain['cpu_ms']:.2f}: "
+        f"adds {adds['plain']:.2f} ({adds['gzip']:.2f} compressed); "
+        f"wall p50 {plain['wall_p50_ms']:.1f} ms; answer {plain['answer_bytes'] / 1024:.0f} KB, "
+        f"{found['http_gzip']['answer_bytes'] / 1024:.0f} KB compressed",
+        f"8 clients: {found['clients_8']['per_second']:.0f} recalls/s",
+        f"RSS {found['rss_idle_mb']:.0f} MB when ready, {found['rss_mb']:.0f} MB after the recalls",
+        f"ready after {begun[0]:.2f} s ({begun[1]:.2f} CPU-s)",
+    ]
+    if "peer" in found:
+        peer = found["peer"]
+        rate = found["clients_8"]["per_second"] / peer["clients_8"]["per_second"]
+        lines.append(
+            f"Hindsight: {peer['clients_8']['per_second']:.1f} recalls/s with 8 clients "
+            f"(recollect: {rate:.1f} times as many), {peer['rss_mb']:.0f} MB, "
+            f"ready after {peer['start_s']:.0f} s"
+        )
+    print("\n".join(lines), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
