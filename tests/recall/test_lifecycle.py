@@ -148,3 +148,46 @@ def test_first_and_last_ask_for_an_end_of_the_timeline(
         )
     result = memory.recall("ends", query, query_timestamp="2026-11-01", min_score=0.0)
     assert result.results[0].id == first
+
+
+@pytest.mark.parametrize(
+    ("days", "word"), [(10, None), (140, "aging"), (190, "stale"), (280, "expired")]
+)
+def test_the_explanation_names_the_step(
+    memory: Recollect, aging: str, days: int, word: str | None
+) -> None:
+    later = NOW + timedelta(days=days)
+    asked = {"query_timestamp": later, "min_score": 0.0}
+    result = memory.recall(aging, "rotate the signing keys", **asked)
+    hit = next(h for h in result if h.id == "lesson")
+    said = "lifecycle factor" if word is None else f"lifecycle factor: {word}"
+    assert hit.explanation is not None
+    assert said in {part.description for part in hit.explanation.details}
+    why = memory.why(aging, "rotate the signing keys", "lesson", **asked)
+    boost = next(s.says for s in why.stages if s.stage == "boost")
+    assert boost.endswith(f"({word})") if word else "(" not in boost.split(":")[1]
+
+
+def test_a_superseded_value_is_explained_as_such(memory: Recollect) -> None:
+    memory.retain(
+        "replaced",
+        [
+            {"id": "a", "text": "Keys live in the vault."},
+            {"id": "b", "text": "Keys live in the safe."},
+        ],
+    )
+    memory.supersede("replaced", "a", "b")
+    hits = {h.id: h for h in memory.recall("replaced", "Where do keys live?", min_score=0.0)}
+    explanation = hits["a"].explanation
+    assert explanation is not None
+    assert "lifecycle factor: superseded" in {d.description for d in explanation.details}
+
+
+@pytest.mark.parametrize("kind", ["lesson", "decision", "project-fact", "recipe", None])
+def test_what_is_due_is_what_ranking_lets_stand_back(memory: Recollect, kind: str | None) -> None:
+    bank = f"due-{kind}"
+    memory.retain(bank, {"id": "m", "text": "Rotate the signing keys.", "kind": kind})
+    for days in (1, 60, 80, 100, 150, 170, 190, 300, 350, 400, 600):
+        later = NOW + timedelta(days=days)
+        held = {d.memory.id: d.age.factor for d in memory.due(bank, now=later)}
+        assert held.get("m", 1.0) == pytest.approx(factor(memory, bank, "m", days))

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recollect.language.terms import terms
+from recollect.lifecycle import FACTOR
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
-from recollect.types import Arm, Explanation, Memory
+from recollect.types import Arm, Explanation, Memory, State
 
 MEANING: Mapping[str, str] = {
     "semantic": "similarity of meaning",
@@ -32,13 +33,28 @@ MEANING: Mapping[str, str] = {
 }
 
 
+_SUPERSEDED = tuple(State).index(State.SUPERSEDED)
+
+
 def explain(pool: Pool, row: int) -> Explanation:
     """final = relevance × factors; relevance = sigmoid(bias + Σ weight · signal)."""
     factors = [
-        Explanation(float(f[row]), f"{MEANING[name]} factor") for name, f in pool.factors.items()
+        Explanation(float(f[row]), factor_meaning(name, pool, row))
+        for name, f in pool.factors.items()
     ]
     details = (_relevance(pool, row), *factors)
     return Explanation(float(pool.final[row]), "final score", details, "product")
+
+
+def factor_meaning(name: str, pool: Pool, row: int) -> str:
+    """What the factor is, and for one that lets a memory stand back, why it does."""
+    value = float(pool.factors[name][row])
+    if name != "lifecycle" or value == 1:
+        return f"{MEANING[name]} factor"
+    if pool.columns.state[row] == _SUPERSEDED:
+        return f"{MEANING[name]} factor: superseded"
+    nearest = min(FACTOR, key=lambda f: abs(FACTOR[f] - value))
+    return f"{MEANING[name]} factor: {nearest.value}"
 
 
 def _relevance(pool: Pool, row: int) -> Explanation:

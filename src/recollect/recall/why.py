@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from recollect.errors import NotFound
-from recollect.recall.explain import StageVerdict, Why, explain
+from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning
 from recollect.recall.pack import needed, pack
 from recollect.recall.pipeline import (
     Ranked,
@@ -212,10 +212,18 @@ def _reranked(ranked: Ranked, row: int, with_: Recalling) -> StageVerdict:
     return StageVerdict("rerank", True, says, needed, {"relevance": relevance})
 
 
+def _because(name: str, ranked: Ranked, row: int) -> str:
+    _, _, reason = factor_meaning(name, ranked.pool, row).partition(": ")
+    return f" ({reason})" if reason else ""
+
+
 def _boosted(ranked: Ranked, row: int) -> StageVerdict:
     final = float(ranked.pool.final[row])
     place = int(np.flatnonzero(ranked.rows == row)[0]) + 1
-    factors = ", ".join(f"{name} ×{float(f[row]):.2f}" for name, f in ranked.pool.factors.items())
+    factors = ", ".join(
+        f"{name} ×{float(f[row]):.2f}{_because(name, ranked, row)}"
+        for name, f in ranked.pool.factors.items()
+    )
     return StageVerdict(
         "boost",
         True,
