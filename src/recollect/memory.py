@@ -203,8 +203,10 @@ class Recollect:
         """Correct one memory. The earlier wording stays visible to `as_of` before now."""
         from recollect.retain.edit import update
 
-        self._checked(bank)
-        update(self._store, self.embedder, self.settings, bank, memory_id, changes, _now())
+        with Run(name="update", bank=bank) as run:
+            self._checked(bank)
+            update(self._store, self.embedder, self.settings, bank, memory_id, changes, _now())
+            run.note(memory_id=memory_id)
         return self.load(bank, memory_id)
 
     def reinforce(self, bank: str, memory_id: str, evidence: Evidence) -> Memory:
@@ -262,7 +264,10 @@ class Recollect:
         from recollect.retain.edit import clear
 
         types = filter_types(None if type is None else [type])
-        return clear(self._store, bank, next(iter(types)) if types else None)
+        with Run(name="forget", bank=bank) as run:
+            gone = clear(self._store, bank, next(iter(types)) if types else None)
+            run.note(memories=gone)
+        return gone
 
     def forget(
         self, bank: str, memory_id: str | None = None, *, document_id: str | None = None
@@ -273,7 +278,10 @@ class Recollect:
 
         if (memory_id is None) == (document_id is None):
             raise InvalidInput("forget what?", hint="give a memory id, or document_id=…, not both")
-        return forget(self._store, bank, memory_id, document_id)
+        with Run(name="forget", bank=bank) as run:
+            gone = forget(self._store, bank, memory_id, document_id)
+            run.note(memories=gone, **({} if memory_id is None else {"memory_id": memory_id}))
+        return gone
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -398,14 +406,16 @@ class Recollect:
 
     def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
         check_bank_name(bank)
-        return self._store.create_bank(bank, _as_json(config or {}))
+        with Run(name="create_bank", bank=bank):
+            return self._store.create_bank(bank, _as_json(config or {}))
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
         return self._store.configure_bank(bank, _as_json(config))
 
     def delete_bank(self, bank: str) -> None:
-        if not self._store.delete_bank(bank):
-            self.bank(bank)
+        with Run(name="delete_bank", bank=bank):
+            if not self._store.delete_bank(bank):
+                self.bank(bank)
 
     def documents(
         self,

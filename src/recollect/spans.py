@@ -22,7 +22,11 @@ OPERATIONS = {  # gen_ai.operation.name
     "create_bank": "create_memory_store",
     "delete_bank": "delete_memory_store",
 }
-_COUNTED = ("results", "memories")  # what gen_ai.memory.record.count says
+_NAMES = {  # what a run notes of itself, by the conventions' names
+    "results": "gen_ai.memory.record.count",
+    "memories": "gen_ai.memory.record.count",
+    "memory_id": "gen_ai.memory.record.id",
+}
 
 
 class Spans:
@@ -53,7 +57,7 @@ class Spans:
             return
         for name, value in detail.items():
             if isinstance(value, bool | int | float | str):
-                span.set_attribute(f"recollect.{name}", value)
+                span.set_attribute(_NAMES.get(name, f"recollect.{name}"), value)
         _mark(span, error)
         span.end()
 
@@ -63,9 +67,6 @@ class Spans:
         degraded: Sequence[Degradation],
         error: BaseException | None,
     ) -> None:
-        for name in _COUNTED:
-            if name in detail:
-                self._span.set_attribute("gen_ai.memory.record.count", detail[name])
         if degraded:
             self._span.set_attribute("recollect.degraded", [d.part for d in degraded])
         context.detach(self._token)

@@ -61,6 +61,9 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
     yield "memories, paged", memory.memories(BANK, limit=2, after="m5")
     yield "memories, filtered", memory.memories(BANK, type="opinion", tags=["x"], tags_match="any")
     yield "memories, searched", memory.memories(BANK, contains="alice", document_id="note")
+    yield "count", memory.count(BANK, type="opinion")
+    yield "documents counted", memory.count_documents(BANK)
+    yield "tags", memory.tags(BANK)
     yield "load", memory.load(BANK, "m2")
     yield "load whole", memory.load(BANK, "m5")
     yield "revisions", memory.revisions(BANK, "m1")
@@ -116,6 +119,7 @@ def test_recall_gives_the_same_answers(both, query: str, options: dict[str, Any]
     assert _steady(theirs) == _steady(mine)
     assert theirs.as_context() == mine.as_context()
     for hit, told in zip(mine, theirs, strict=True):
+        assert told.stages == hit.stages
         assert told.arms == hit.arms
         assert told.scores == pytest.approx(hit.scores)
         assert told.matched_terms == hit.matched_terms
@@ -213,7 +217,7 @@ async def test_the_async_client_gives_the_same_answers(both, serve, tmp_path: Pa
 def test_both_clients_have_the_same_verbs_as_the_library() -> None:
     only_here = {
         "store", "embedder", "warm", "retain_accepted", "reembed", "copy", "relate", "reinstate", "due",
-        "count", "count_documents", "tags", "entity", "entity_page", "entity_graph", "linked",
+        "arrivals", "entity", "entity_page", "entity_graph", "linked",
     }  # fmt: skip
     only_there = {"submit", "operation", "operations", "cancel", "drive"}
     library = {n for n, _ in inspect.getmembers(recollect.Recollect) if not n.startswith("_")}

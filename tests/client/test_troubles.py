@@ -9,7 +9,7 @@ import pytest
 
 import recollect
 from recollect import errors
-from recollect.client import remote
+from recollect.client import remote, wire
 from recollect.client.call import error_of, kind_of
 from recollect.errors import (
     Conflict,
@@ -108,7 +108,7 @@ def test_it_gives_up_after_some_tries(waits) -> None:
     client, seen = answered(*(httpx2.Response(503) for _ in range(9)))
     with pytest.raises(ServerError):
         client.banks()
-    assert len(seen) == 1 + remote.RETRIES
+    assert len(seen) == 1 + wire.RETRIES
 
 
 def test_a_server_that_is_not_there_is_named() -> None:

@@ -242,6 +242,19 @@ def test_a_retain_is_an_upsert(memory: Recollect, spans) -> None:
     assert whole.attributes["gen_ai.memory.record.count"] == 1
 
 
+def test_every_change_is_a_span_of_its_own(memory: Recollect, spans) -> None:
+    memory.create_bank("alice")
+    (made,) = memory.retain("alice", {"text": "Bob runs."}).ids
+    memory.update("alice", made, text="Bob swims.")
+    memory.forget("alice", made)
+    memory.delete_bank("alice")
+    whole = [s for s in spans.get_finished_spans() if not s.name.startswith("recollect.")]
+    assert [s.name for s in whole] == [
+        "create_memory_store", "upsert_memory", "update_memory", "delete_memory", "delete_memory_store"
+    ]  # fmt: skip
+    assert [s.attributes.get("gen_ai.memory.record.id") for s in whole[2:4]] == [made, made]
+
+
 def test_no_text_gets_into_a_span(memory: Recollect, spans) -> None:
     memory.retain("alice", "Bob hides the xyzzy.")
     memory.recall("alice", "Where is the xyzzy?")

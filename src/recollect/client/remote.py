@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -15,72 +13,16 @@ import httpx2
 import orjson
 
 from recollect.client import decode, verbs
-from recollect.client.call import Call, Steps, error_of, path
-from recollect.client.decode import Told
-from recollect.errors import InvalidInput, NotFound, RecollectError, ServerError
+from recollect.client.call import Call, Steps, path
+from recollect.client.decode import Ask, Told
+from recollect.client.wire import RETRIES, Server, Stream, answer, known, server_at, unasked
+from recollect.errors import ServerError
 from recollect.recall.result import RecallResult
 from recollect.telemetry import OnEvent
 from recollect.types import StageEvent
 
 P = ParamSpec("P")
 T = TypeVar("T")
-RETRIES = 3
-LONGEST_WAIT_S = 10.0
-_AGAIN = frozenset({429, 502, 503, 504})
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where it is, how to ask it, how long to wait."""
-
-    url: str
-    api_key: str | None
-    timeout_s: float
-    retries: int
-
-    def options(self) -> dict[str, Any]:
-        headers = {"User-Agent": "recollect", "Accept-Encoding": "gzip"}
-        if self.api_key is not None:
-            headers["Authorization"] = f"Bearer {self.api_key}"
-        timeout = httpx2.Timeout(self.timeout_s, connect=min(5.0, self.timeout_s))
-        return {"base_url": self.url.rstrip("/"), "headers": headers, "timeout": timeout}
-
-    def arguments(self, call: Call) -> dict[str, Any]:
-        content = call.content()
-        headers = {"Content-Type": "application/json"} if content is not None else {}
-        return {
-            "method": call.method,
-            "url": call.path,
-            "params": call.query(),
-            "content": content,
-            "headers": {**headers, **call.headers},
-        }
-
-    def pause(self, call: Call, tried: int, outcome: httpx2.Response | Exception) -> float | None:
-        """How long to wait before trying once more; None when that is of no use or not safe."""
-        if tried >= self.retries:
-            return None
-        waits = min(0.1 * 2**tried * (1 + random.random()), LONGEST_WAIT_S)
-        if isinstance(outcome, httpx2.Response):
-            if outcome.status_code not in _AGAIN:
-                return None
-            said = outcome.headers.get("retry-after", "")
-            waits = max(waits, float(said)) if said.isdigit() else waits
-            return waits if waits <= LONGEST_WAIT_S else None
-        unheard = isinstance(outcome, httpx2.ConnectError | httpx2.ConnectTimeout)
-        return waits if call.again or unheard else None
-
-    def unreachable(self, error: httpx2.TransportError) -> ServerError:
-        return ServerError(
-            f"no answer from {self.url}: {error or type(error).__name__}",
-            hint="is it running? `recollect serve` starts one; timeout= sets how long to wait",
-        )
-
-
-def _json(response: httpx2.Response) -> Any:
-    if response.status_code >= 400:
-        raise error_of(response.status_code, response.content, response.headers.get("retry-after"))
-    return orjson.loads(response.content) if response.content else None
 
 
 # --- waiting ---------------------------------------------------------------------------------
@@ -116,7 +58,7 @@ class Client:
         try:
             call = next(steps)
             while True:
-                call = steps.send(_json(self._send(call)))
+                call = steps.send(answer(self._send(call)))
         except StopIteration as done:
             return done.value
 
@@ -160,6 +102,9 @@ class Client:
     document = _sent(verbs.document)
     update_document = _sent(verbs.update_document)
     chunks = _sent(verbs.chunks)
+    count = _sent(verbs.count)
+    count_documents = _sent(verbs.count_documents)
+    tags = _sent(verbs.tags)
     entities = _sent(verbs.entities)
     stats = _sent(verbs.stats)
     operation = _sent(verbs.operation)
@@ -176,10 +121,10 @@ class Client:
         if on_event is not None:
             return self._told(bank, query, on_event, options)
         body = verbs.recall_body(query, options)
-        given = _json(self._send(Call("POST", path(bank, "memories", "recall"), body=body)))
-        return _known(decode.recalled(given, bank, query, options, self._asking(bank, body)))
+        given = answer(self._send(Call("POST", path(bank, "memories", "recall"), body=body)))
+        return known(decode.recalled(given, bank, query, options, self._asking(bank, body)))
 
-    def _asking(self, bank: str, body: Mapping[str, Any]) -> Callable[[], Mapping[str, Told]]:
+    def _asking(self, bank: str, body: Mapping[str, Any]) -> Ask:
         """Asks once for all hits of an answer."""
         held: list[Mapping[str, Told]] = []
         lock = Lock()
@@ -190,7 +135,7 @@ class Client:
                     call = Call(
                         "POST", path(bank, "memories", "recall"), body={**body, "explain": True}
                     )
-                    held.append(decode.told(_json(self._send(call))))
+                    held.append(decode.told(answer(self._send(call))))
             return held[0]
 
         return ask
@@ -210,12 +155,12 @@ class Client:
         """Stage events while the recall runs, and the result last."""
         body = verbs.recall_body(query, options)
         call = Call("POST", path(bank, "memories", "recall", "stream"), body=body)
-        stream = _Stream(bank, query, options, self._asking(bank, body))
+        stream = Stream(bank, query, options, self._asking(bank, body))
         try:
             with self._http.stream(**self._server.arguments(call)) as response:
                 if response.status_code >= 400:
                     response.read()
-                    _json(response)
+                    answer(response)
                 for line in response.iter_lines():
                     item = stream.line(line)
                     if item is not None:
@@ -230,7 +175,7 @@ class Client:
             with self._http.stream(**self._server.arguments(call)) as response:
                 if response.status_code >= 400:
                     response.read()
-                    _json(response)
+                    answer(response)
                 yield from (orjson.loads(line) for line in response.iter_lines() if line)
         except httpx2.TransportError as error:
             raise self._server.unreachable(error) from error
@@ -268,7 +213,7 @@ class AsyncClient:
         try:
             call = next(steps)
             while True:
-                call = steps.send(_json(await self._send(call)))
+                call = steps.send(answer(await self._send(call)))
         except StopIteration as done:
             return done.value
 
@@ -312,6 +257,9 @@ class AsyncClient:
     document = _awaited(verbs.document)
     update_document = _awaited(verbs.update_document)
     chunks = _awaited(verbs.chunks)
+    count = _awaited(verbs.count)
+    count_documents = _awaited(verbs.count_documents)
+    tags = _awaited(verbs.tags)
     entities = _awaited(verbs.entities)
     stats = _awaited(verbs.stats)
     operation = _awaited(verbs.operation)
@@ -331,8 +279,8 @@ class AsyncClient:
                 on_event(item)
             raise ServerError("the stream ended before the answer", hint="ask again")
         body = verbs.recall_body(query, options)
-        given = _json(await self._send(Call("POST", path(bank, "memories", "recall"), body=body)))
-        return _known(decode.recalled(given, bank, query, options, _unasked))
+        given = answer(await self._send(Call("POST", path(bank, "memories", "recall"), body=body)))
+        return known(decode.recalled(given, bank, query, options, unasked))
 
     async def recall_events(
         self, bank: str, query: str, **options: Any
@@ -340,12 +288,12 @@ class AsyncClient:
         """Stage events while the recall runs, and the result last."""
         body = verbs.recall_body(query, options)
         call = Call("POST", path(bank, "memories", "recall", "stream"), body=body)
-        stream = _Stream(bank, query, options, _unasked)
+        stream = Stream(bank, query, options, unasked)
         try:
             async with self._http.stream(**self._server.arguments(call)) as response:
                 if response.status_code >= 400:
                     await response.aread()
-                    _json(response)
+                    answer(response)
                 async for line in response.aiter_lines():
                     item = stream.line(line)
                     if item is not None:
@@ -356,85 +304,22 @@ class AsyncClient:
     async def export(self, bank: str) -> list[dict[str, Any]]:
         response = await self._send(Call("GET", path(bank, "dump")))
         if response.status_code >= 400:
-            _json(response)
+            answer(response)
         return [orjson.loads(line) for line in response.content.splitlines() if line]
 
 
-# --- both ------------------------------------------------------------------------------------
-
-
-def _unasked() -> Mapping[str, Told]:
-    raise InvalidInput(
-        "this recall was not asked how its hits came about", hint="await recall(…, explain=True)"
-    )
-
-
-def _known(result: RecallResult) -> RecallResult:
-    """A server answers an agent that recalls before it retains; the library says what is wrong."""
-    for part in result.degraded:
-        if part.part == "bank":
-            raise NotFound(
-                f"there is no bank {result.bank!r}",
-                hint="retaining into a new name creates it; banks() lists them",
-            )
-    return result
-
-
-class _Stream:
-    """Server-sent events, line by line."""
-
-    def __init__(
-        self,
-        bank: str,
-        query: str,
-        options: Mapping[str, Any],
-        ask: Callable[[], Mapping[str, Told]],
-    ) -> None:
-        self._bank, self._query, self._options, self._ask = bank, query, options, ask
-        self._event, self._data = "", ""
-
-    def line(self, text: str) -> StageEvent | RecallResult | None:
-        name, _, value = text.partition(": ")
-        if name == "event":
-            self._event = value
-        elif name == "data":
-            self._data += value
-        elif not text and self._data:
-            event, data = self._event, orjson.loads(self._data)
-            self._event = self._data = ""
-            return self._item(event, data)
-        return None
-
-    def _item(self, event: str, data: Any) -> StageEvent | RecallResult:
-        if event == "stage":
-            return decode.event(data)
-        if event == "result":
-            return decode.recalled(data, self._bank, self._query, self._options, self._ask)
-        raise _problem(data)
-
-
-def _problem(given: Mapping[str, Any]) -> RecollectError:
-    return error_of(int(given.get("status", 500)), orjson.dumps(given))
+# --- made by ------------------------------------------------------------------------------------
 
 
 def connect(
     url: str, *, api_key: str | None = None, timeout: float = 60.0, retries: int = RETRIES
 ) -> Client:
     """The memory behind a `recollect serve`, with the verbs and types of `recollect.open`."""
-    return Client(_server(url, api_key, timeout, retries))
+    return Client(server_at(url, api_key, timeout, retries))
 
 
 def aconnect(
     url: str, *, api_key: str | None = None, timeout: float = 60.0, retries: int = RETRIES
 ) -> AsyncClient:
     """The same, awaited."""
-    return AsyncClient(_server(url, api_key, timeout, retries))
-
-
-def _server(url: str, api_key: str | None, timeout: float, retries: int) -> Server:
-    if not url.startswith(("http://", "https://")):
-        raise InvalidInput(
-            f"{url!r} is no address of a server",
-            hint='for example "http://127.0.0.1:8888"; a file is opened with recollect.open(…)',
-        )
-    return Server(url, api_key, timeout, retries)
+    return AsyncClient(server_at(url, api_key, timeout, retries))
