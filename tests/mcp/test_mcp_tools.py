@@ -233,3 +233,16 @@ async def test_what_has_grown_old_is_marked_and_comes_with_advice(
         reply = await agent("recall", query="staging server called", min_score=0)
     assert reply.data["results"][0]["freshness"] == "expired"
     assert "· expired" in reply.text and "check that it still holds" in reply.data["advice"]
+
+
+async def test_recall_when_brings_a_note_up_though_its_text_says_it_otherwise(
+    real: recollect.Recollect,
+) -> None:
+    note = {"text": "Dana wants at most 300 changed lines.", "title": "Keep it small"}
+    real.retain("without", note)
+    real.retain("with", {**note, "recall_when": ["opening a pull request"]})
+    async with connected(real) as agent:
+        asked = {"query": "I am opening a pull request now"}
+        assert (await agent("recall", bank="without", **asked)).data["nothing_known"]
+        (found,) = (await agent("recall", bank="with", **asked)).data["results"]
+    assert found["title"] == "Keep it small" and found["score"] > 0.2

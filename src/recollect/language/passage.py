@@ -3,11 +3,13 @@ reranked: `[Date: June 05, 2022 (2022-06-05)] context: speaker: text`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from recollect.language.dates import readable
 from recollect.types import Memory
 
+WHEN_LENGTH = 300  # characters; the text itself must still find room
 PREVIOUS_LENGTH = 200  # characters; the models were trained with as much
 
 
@@ -31,6 +33,7 @@ def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
         context=memory.context,
         speaker=memory.speaker,
         title=memory.title,
+        recall_when=memory.recall_when,
         previous=None if before is None else said(before.speaker, before.text),
     )
 
@@ -54,11 +57,14 @@ def passage(
     context: str | None = None,
     speaker: str | None = None,
     title: str | None = None,
+    recall_when: Sequence[str] = (),
     previous: str | None = None,
 ) -> Passage:
-    """`previous` is the turn that this one answers: read with it, but not part of it."""
+    """`recall_when` are its author's words for what it answers: the models read them first, since
+    they read only the beginning of a long note. `previous` is the turn that this one answers: read with it, but not part of it."""
     head = "" if date is None else f"[Date: {readable(date)}] "
     head += f"{context}: " if context else ""
     answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}: " if previous else ""
-    tail = ": ".join([part for part in (title, speaker) if part] + [text])
+    asked = "; ".join(recall_when)[:WHEN_LENGTH]
+    tail = ": ".join([part for part in (asked, title, speaker) if part] + [text])
     return Passage(head + answered + tail, (len(head), len(head) + len(answered)))

@@ -105,6 +105,7 @@ def embedded_text(fact: Fact) -> str:
         context=fact.context,
         speaker=fact.speaker,
         title=fact.title,
+        recall_when=fact.recall_when,
         previous=fact.previous,
     )
 
