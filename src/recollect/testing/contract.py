@@ -297,6 +297,24 @@ class StoreContract(ServiceContract):
         found = edges.weight[(edges.target == two) & ~edges.causal]
         assert round(float(found.max()), 4) == 0.95
 
+    def test_authored_links_are_taken_back_before_new_ones_are_added(self) -> None:
+        reference = self.filled()
+        one, two, three = reference.keys()[:3]
+        kept = KeyLink(one, three, LinkKind.CAUSES, 0.9)
+        old = [KeyLink(one, t, LinkKind.RELATED, 1.0) for t in (two, three)]
+        new = KeyLink(one, three, LinkKind.RELATED, 0.6)
+        self.store.commit(BANK, lambda _: Batch(links=[kept, *old]))
+        self.store.commit(BANK, lambda _: Batch(unlink=[one], links=[new]))
+        ids = {m.key: m.memory.id for m in reference.memories}
+        found = {
+            (k.target, k.kind): round(k.weight, 4)
+            for k in self.store.links(BANK, ids[one])
+            if k.source == ids[one] and k.kind in (LinkKind.RELATED, LinkKind.CAUSES)
+        }
+        assert found[ids[three], LinkKind.RELATED] == 0.6
+        assert (ids[two], LinkKind.RELATED) not in found
+        assert found[ids[three], LinkKind.CAUSES] >= 0.9
+
     # --- versions ----------------------------------------------------------------------------
 
     def _corrected(self, *, reworded: bool) -> tuple[KeyLink, int, int]:

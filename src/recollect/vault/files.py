@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -178,7 +179,6 @@ def write_text(root: Path, path: str, text: str, expected: str | None) -> str:
     finally:
         with suppress(FileNotFoundError):
             partial.unlink()
-    _sync_folder(full.parent)
     return digest(raw)
 
 
@@ -202,16 +202,18 @@ def _still(root: Path, path: str, expected: str | None) -> None:
 def move(root: Path, path: str, target: str) -> None:
     (root / target).parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(root / target)
-    _sync_folder((root / target).parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """A rename is durable when its folder is."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def settle(root: Path, paths: Iterable[str]) -> None:
+    """New names are durable when their folders are: to be called before anything relies on them,
+    once for many files."""
+    for folder in sorted({(root / path).parent for path in paths}):
+        with suppress(FileNotFoundError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def free_name(taken: set[str], folder: str, stem: str) -> str:

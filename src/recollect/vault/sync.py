@@ -16,6 +16,7 @@ from pathlib import Path
 from recollect.errors import InvalidInput
 from recollect.memory import Recollect
 from recollect.vault import bank as banks
+from recollect.vault import files
 from recollect.vault.apply import Applying
 from recollect.vault.bank import Unit
 from recollect.vault.decide import Do, Step, decide
@@ -120,6 +121,8 @@ class _Pass:
         self._carry_out(steps, sides, progress)
         self._refresh(sides)
         seen = self._changed if sides.listed and not report.changed else state.seen
+        written = (report.written, report.edited, report.conflicts, report.set_aside)
+        files.settle(self._root, (path for paths in written for path in paths))
         if state.entries != self._before:
             self._link()
         if state.entries != self._before or seen != state.seen or sides.doubted:
