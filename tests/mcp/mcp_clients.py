@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,17 +59,20 @@ def stdio(db: Path, *arguments: str) -> StdioServerParameters:
     return StdioServerParameters(command=sys.executable, args=run)
 
 
+def http(memory: recollect.Recollect, **options: Any) -> AbstractContextManager[str]:
+    """A real HTTP server on loopback; gives the URL of its tools."""
+    return serving(http_app(memory, **{"path": "/mcp", **options}), "/mcp")
+
+
 @contextmanager
-def http(memory: recollect.Recollect, **options: Any) -> Generator[str]:
-    """A real HTTP server on loopback; gives its URL."""
-    app = http_app(memory, **{"path": "/mcp", **options})
+def serving(app: Any, path: str = "") -> Generator[str]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}{path}"
         finally:
             server.should_exit = True
             thread.join(20)

@@ -6,7 +6,7 @@ import pytest
 from mcp_clients import LEGACY, MODERN, connected, http, over_http
 
 import recollect
-from recollect.mcp.conversation import Conversations
+from recollect.mcp.conversation import GIVEN_S, Conversation, Conversations
 
 QUERY = "Who is Alice's manager?"
 
@@ -85,3 +85,14 @@ def test_the_conversation_unused_for_longest_goes_first() -> None:
     held.of("a")
     held.of("c")
     assert held.of("a") is first and held.of("b") is not second
+
+
+def test_what_was_given_long_ago_counts_as_not_given(filled: recollect.Recollect) -> None:
+    now = 0.0
+    conversation = Conversation(lambda: now)
+    known = filled.memories("default")[0]
+    conversation.give([known])
+    now = GIVEN_S
+    assert conversation.has(known)
+    now = GIVEN_S + 1
+    assert not conversation.has(known) and conversation.bank_of(known.id) == "default"

@@ -8,16 +8,30 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from fastapi import FastAPI
 from mcp.shared.exceptions import MCPError
-from mcp_clients import LEGACY, MODERN, Agent, connected, http, over_http, over_stdio, stdio
+from mcp_clients import (
+    LEGACY,
+    MODERN,
+    Agent,
+    connected,
+    http,
+    over_http,
+    over_stdio,
+    serving,
+    stdio,
+)
 
 import recollect
 from mcp import Client
+from recollect.mcp import http_app
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
@@ -191,3 +205,18 @@ async def test_each_project_may_have_a_bank_of_its_own(db: Path, tmp_path: Path)
     async with Client(server) as client:
         banks = await Agent(client)("banks")
     assert banks.data["default"] == "team shop"
+
+
+async def test_it_can_be_mounted_as_its_documentation_says(filled: recollect.Recollect) -> None:
+    mcp = http_app(filled)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with mcp.router.lifespan_context(mcp):
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+    app.mount("/mcp", mcp)
+    with serving(app) as address:
+        async with over_http(f"{address}/mcp") as agent:
+            assert "Carol" in (await agent("recall", query="Who is Alice's manager?")).text

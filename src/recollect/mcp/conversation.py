@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 
 from recollect.types import Memory
 
 CONVERSATIONS = 1000  # kept at once on a server; the one unused for longest goes first
 GIVEN = 5000  # memories kept for each
+# Agents drop the beginning of a long conversation, and tell nobody: then it has to be given again.
+GIVEN_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    bank: str
+    version: object
+    at: float
 
 
 class Conversation:
-    """One agent's conversation. A memory that was corrected since counts as not given."""
+    """One agent's conversation. A memory that was corrected since counts as not given, and so
+    does one that was given long ago."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
-        self._given: OrderedDict[str, tuple[str, object]] = OrderedDict()
+        self._given: OrderedDict[str, _Given] = OrderedDict()
 
     def has(self, memory: Memory) -> bool:
         with self._lock:
-            return self._given.get(memory.id) == (memory.bank, _version(memory))
+            held = self._given.get(memory.id)
+        if held is None or self._clock() - held.at > GIVEN_S:
+            return False
+        return (held.bank, held.version) == (memory.bank, _version(memory))
 
     def bank_of(self, memory_id: str) -> str | None:
         """Where a memory that was given came from: `load_memory` needs only its id."""
         with self._lock:
             held = self._given.get(memory_id)
-        return None if held is None else held[0]
+        return None if held is None else held.bank
 
     def give(self, memories: Iterable[Memory]) -> None:
         with self._lock:
             for memory in memories:
-                self._given[memory.id] = (memory.bank, _version(memory))
+                self._given[memory.id] = _Given(memory.bank, _version(memory), self._clock())
                 self._given.move_to_end(memory.id)
             while len(self._given) > GIVEN:
                 self._given.popitem(last=False)
