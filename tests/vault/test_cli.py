@@ -28,7 +28,7 @@ def test_it_says_what_happened_to_which_note(cli: Callable[..., Ran], bastra: Pa
     code, out, err = cli("vault", "sync", bastra, "--bank", "b")
     assert code == 0
     assert "retained\tstorage-sqlite.md" in out.splitlines()
-    assert "5 notes, 5 retained" in err
+    assert "b, 5 notes: 5 notes retained, 1 memory withdrawn" in err
 
 
 def test_json_is_one_object(cli: Callable[..., Ran], bastra: Path) -> None:
@@ -38,7 +38,7 @@ def test_json_is_one_object(cli: Callable[..., Ran], bastra: Path) -> None:
 
 def test_a_dry_run_is_told_as_one(cli: Callable[..., Ran], bastra: Path) -> None:
     _, _, err = cli("vault", "sync", bastra, "--bank", "b", "--dry-run")
-    assert "would be 5 retained" in err
+    assert "5 notes: would be: 5 notes retained" in err
     assert json.loads(cli("banks", "--json")[1]) == []
 
 

@@ -128,12 +128,9 @@ def _tell(report: Report, bank: str) -> None:
     for path in report.open_conflicts:
         if path not in report.conflicts:
             talk(f"still to be settled: {path}")
-    counts = [f"{len(getattr(report, n))} {said}" for n, said in SAID.items() if getattr(report, n)]
-    would = "would be " if report.dry_run and counts else ""
-    talk(
-        f"{report.notes} notes, {would}{', '.join(counts) or 'all in step'} "
-        f"with {bank} ({report.seconds:.1f} s)"
-    )
+    notes = "1 note" if report.notes == 1 else f"{report.notes} notes"
+    ahead = "would be: " if report.dry_run else ""
+    talk(f"{bank}, {notes}: {ahead}{report.said()} ({report.seconds:.1f} s)")
 
 
 vault_app.command("sync")(command(sync))

@@ -7,18 +7,18 @@ from typing import Any
 
 from recollect.vault.files import Problem
 
-# In the order people want to know, with the words for it.
+# In the order people want to know, with the words for one and for many.
 SAID = {
-    "retained": "retained",
-    "updated": "memories updated",
-    "withdrawn": "memories withdrawn",
-    "forgotten": "memories forgotten",
-    "reinstated": "memories reinstated",
-    "written": "notes written",
-    "edited": "notes edited",
-    "renamed": "notes renamed",
-    "set_aside": "notes set aside",
-    "conflicts": "conflicts",
+    "retained": ("note retained", "notes retained"),
+    "updated": ("memory updated", "memories updated"),
+    "withdrawn": ("memory withdrawn", "memories withdrawn"),
+    "forgotten": ("memory forgotten", "memories forgotten"),
+    "reinstated": ("memory reinstated", "memories reinstated"),
+    "written": ("note written", "notes written"),
+    "edited": ("note edited", "notes edited"),
+    "renamed": ("note renamed", "notes renamed"),
+    "set_aside": ("note set aside", "notes set aside"),
+    "conflicts": ("conflict", "conflicts"),
 }
 
 
@@ -50,6 +50,12 @@ class Report:
     @property
     def changed(self) -> bool:
         return any(getattr(self, name) for name in SAID)
+
+    def said(self) -> str:
+        """The sum of it, in words."""
+        counts = {name: len(getattr(self, name)) for name in SAID}
+        parts = [f"{n} {SAID[name][n > 1]}" for name, n in counts.items() if n]
+        return ", ".join(parts) or "nothing to do"
 
     def add(self, later: Report) -> None:
         """What a further pass did, on top."""

@@ -37,6 +37,7 @@ def watch(
     ended = stop or threading.Event()
     root = Path(folder).expanduser()
     yield sync(memory, bank, root, options)
+    memory.warm()  # the first change is to be seen as soon as any other
     known = memory.bank(bank).updated_at
     troubles: set[str] = set()
     # The first look comes at once: what changed while the watch was being set up is not missed.
