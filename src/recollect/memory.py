@@ -44,6 +44,7 @@ from recollect.types import (
 
 if TYPE_CHECKING:
     from recollect.recall.due import Due
+    from recollect.recall.request import RecallRequest
     from recollect.storage.copy import Copied
 
 P = ParamSpec("P")
@@ -60,6 +61,7 @@ class Recollect:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._model_lock = threading.Lock()
         self._store = self._open_store()
+        self._configs: dict[str, tuple[int, Mapping[str, Any]]] = {}
 
     @property
     def store(self) -> Store:
@@ -307,6 +309,7 @@ class Recollect:
             self._workers.submit(lambda: self.embedder)
         view = self._store.recall_view(bank)
         self._checked(bank, view.model if isinstance(view, ServedView) else None)
+        request = self._configured(bank, view.seq, request, options)
         clock = "query_timestamp" not in options and "as_of" not in options
         asked = (
             replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
@@ -359,6 +362,7 @@ class Recollect:
         request = self._request(query, options)
         self._checked(bank)
         view = self._store.recall_view(bank)
+        request = self._configured(bank, view.seq, request, options)
         with Run(name="why", bank=bank) as run:
             return why(self._recalling, view, request, memory_id, run)
 
@@ -386,6 +390,18 @@ class Recollect:
                     hint="options: " + ", ".join(sorted(names - {"now"})),
                 )
         return recall_request(query, now=_now(), **options)
+
+    def _configured(
+        self, bank: str, seq: int, request: RecallRequest, options: Mapping[str, Any]
+    ) -> RecallRequest:
+        """With the bank's own settings, read once for every state of the bank."""
+        from recollect.recall.request import configured
+
+        held = self._configs.get(bank)
+        if held is None or held[0] != seq:
+            found = self._store.bank(bank)
+            held = self._configs[bank] = (seq, {} if found is None else found.config)
+        return configured(request, held[1], options)
 
     # --- looking around ----------------------------------------------------------------------
 

@@ -129,3 +129,27 @@ def test_a_relevance_floor_is_refused_where_scores_are_ranks(db: Path) -> None:
 def test_an_unknown_floor_is_refused(memory: Recollect, bank: dict[str, str]) -> None:
     with pytest.raises(InvalidInput, match="min_scores"):
         memory.recall("b", "tea", min_scores={"semantics": 0.5})
+
+
+# --- a bank's own settings -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("switch", "arm"),
+    [("enable_text_search", Arm.KEYWORD), ("enable_graph_retrieval", Arm.GRAPH)],
+)
+def test_a_bank_may_leave_an_arm_out(
+    memory: Recollect, bank: dict[str, str], switch: str, arm: Arm
+) -> None:
+    assert any(arm in h.arms for h in memory.recall("b", "Alice rooibos tea"))
+    memory.configure_bank("b", {switch: False})
+    assert not any(arm in h.arms for h in memory.recall("b", "Alice rooibos tea"))
+
+
+def test_a_bank_may_prefer_observations_unless_the_caller_does_not(
+    memory: Recollect, bank: dict[str, str]
+) -> None:
+    memory.configure_bank("b", {"recall_prefer_observations": True})
+    assert bank["tea"] not in {h.id for h in memory.recall("b", "rooibos tea")}
+    said = memory.recall("b", "rooibos tea", prefer_observations=False)
+    assert bank["tea"] in {h.id for h in said}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast, get_args
 
@@ -106,6 +106,28 @@ def recall_request(
         without=without,
         **_options(options),
     )
+
+
+# What a bank's settings may leave out of its recalls.
+_SWITCHED = {
+    "enable_text_search": "keyword",
+    "enable_graph_retrieval": "graph",
+    "enable_temporal_retrieval": "temporal",
+    "enable_reranking": "rerank",
+}
+
+
+def configured(
+    request: RecallRequest, config: Mapping[str, Any], asked: Collection[str]
+) -> RecallRequest:
+    """The request as the bank's settings have it, where the caller did not say."""
+    if not config:
+        return request
+    off = {part for name, part in _SWITCHED.items() if config.get(name) is False}
+    prefer = request.prefer_observations
+    if "prefer_observations" not in asked:
+        prefer = bool(config.get("recall_prefer_observations", False))
+    return replace(request, without=request.without | off, prefer_observations=prefer)
 
 
 def _query(query: str) -> str:

@@ -21,8 +21,8 @@ def options(body: RecallBody) -> dict[str, Any]:
     }
     if body.types == []:  # the contract's "all of them"
         del out["types"]
-    if body.prefer_observations:
-        out["prefer_observations"] = True
+    if body.prefer_observations is not None:
+        out["prefer_observations"] = body.prefer_observations
     if body.min_scores is not None:
         out["min_scores"] = body.min_scores.model_dump(exclude_none=True)
     if body.temporal_window is not None:
