@@ -229,3 +229,12 @@ def test_status_tells_which_clients_know_recollect(
     assert run("status", "--json") == 0
     told = {t["client"]: t["servers"] for t in json.loads(capsys.readouterr().out)}
     assert told == {"codex": ["memory"], "opencode": ["recollect"], "cursor": []}
+
+
+def test_a_client_is_not_told_of_a_server_that_cannot_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("recollect.cli.mcp.find_spec", lambda name: None)
+    assert run("install", "cursor", "--yes") == 2
+    assert "pip install 'recollect[mcp]'" in capsys.readouterr().err
+    assert not CLIENTS["cursor"].file("user").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,16 +76,12 @@ def serve(session: Session, bank: BankName = "default") -> None:
     start this themselves: `recollect mcp install claude-code` tells yours to.
     """
     from recollect.cli.output import talk
-    from recollect.errors import ConfigError
     from recollect.mcp.places import bank_for
 
     try:
         from recollect.mcp import serve_stdio
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"serving agents needs the package {error.name}",
-            hint="pip install 'recollect[mcp]'",
-        ) from error
+        raise _incomplete(error.name) from error
     with session.open() as memory:
         _end_at_once(memory)
         if sys.stdin.isatty():
@@ -92,6 +89,14 @@ def serve(session: Session, bank: BankName = "default") -> None:
                 "an agent talks to this, not a person: see `recollect mcp install`; Ctrl-C ends it"
             )
         serve_stdio(memory, bank=bank_for(bank, Path.cwd()))
+
+
+def _incomplete(package: str | None) -> Exception:
+    from recollect.errors import ConfigError
+
+    return ConfigError(
+        f"serving agents needs the package {package}", hint="pip install 'recollect[mcp]'"
+    )
 
 
 def _end_at_once(memory: Recollect) -> None:
@@ -120,6 +125,8 @@ def install(
     from recollect.mcp.settings import installed
 
     found = client_named(client)
+    if find_spec("mcp") is None:
+        raise _incomplete("mcp")
     program, *arguments = executable()
     arguments += ["mcp", *session_options(session)]
     if bank != "default":

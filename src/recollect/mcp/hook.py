@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -29,6 +30,7 @@ LIMIT_MS = 450.0  # since the process began: then it ends, whatever it is doing
 MARGIN_S = 0.06  # kept of it for starting the helper, writing the answer, ending
 LONGEST = 20_000  # characters of a prompt that are sent
 OFF = "RECOLLECT_HOOKS"
+_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")  # of the agent's own; "/var/log is full" is not one
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -138,8 +140,8 @@ class Helper:
 def _prompt(given: Mapping[str, Any], bank: str, helper: Helper) -> None:
     """Before the agent sees a prompt: what is known about it, and only what surely is."""
     prompt = given.get("prompt")
-    if not isinstance(prompt, str) or not prompt.strip() or prompt.startswith("/"):
-        return  # a command of the agent's own
+    if not isinstance(prompt, str) or not prompt.strip() or _COMMAND.match(prompt):
+        return
     asked = {"do": "recall", "bank": bank, "query": prompt[:LONGEST], "session": _session(given)}
     context = (helper.ask(asked) or {}).get("context")
     if context:
