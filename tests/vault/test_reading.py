@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from recollect import Recollect
-from recollect.types import LinkKind, State
+from recollect.types import Arm, LinkKind, State
 
 from .conftest import BANK, Run
 
@@ -181,3 +181,23 @@ def test_a_link_to_a_note_that_comes_later_is_drawn_when_it_comes(
     (vault / "b.md").write_text("Here is more.")
     run()
     assert set(linked(memory, by_title(memory, "a").id)) == {by_title(memory, "b").id}
+
+
+def test_a_link_in_a_document_is_one_of_the_statement_it_stands_in(
+    memory: Recollect, obsidian: Path, run: Run
+) -> None:
+    run()
+    (one,) = [m for m in memory.memories(BANK) if "pays for it" in m.text]
+    assert set(linked(memory, one.id)) == {by_title(memory, "Budget").id}
+
+
+def test_a_recall_follows_the_links(real: Recollect, vault: Path) -> None:
+    from recollect.vault import sync
+
+    (vault / "tea.md").write_text("Tea is served at four. [[figures]]")
+    (vault / "figures.md").write_text("Quarterly numbers stay flat.")
+    (vault / "others.md").write_text("Bicycles need a new shed.")
+    sync(real, BANK, vault)
+    asked = real.recall(BANK, "When is tea served?", min_score=0.0, expand_hops=1)
+    graph = {h.memory.title for h in asked if Arm.GRAPH in h.arms or h.hop}
+    assert "figures" in graph and "others" not in graph

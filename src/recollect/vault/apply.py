@@ -20,6 +20,7 @@ from recollect.vault.bank import Unit
 from recollect.vault.decide import Do, Step, metadata_of
 from recollect.vault.fields import INVALIDATED, META, PATH, Fields, digests
 from recollect.vault.files import PRIVATE, Problem
+from recollect.vault.links import sources
 from recollect.vault.look import File, file_of
 from recollect.vault.merge import metadata
 from recollect.vault.note import Note
@@ -360,6 +361,7 @@ class Applying:
             file.note.names,
             file.note.links,
             unit.memories[0].id if unit.memories else None,
+            sources(file.note, unit.memories) if unit.form == "document" else {},
             before.linked if before is not None else "",
         )
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from recollect.types import Memory
+from recollect.vault.note import Note
 from recollect.vault.state import Entry, State, digest_of
 
 
@@ -64,23 +66,40 @@ def changed_links(state: State) -> dict[str, dict[str, float]]:
     names = Names(state.entries)
     out: dict[str, dict[str, float]] = {}
     for path, entry in list(state.entries.items()):
-        source = entry.anchor or entry.id
-        found: dict[str, float] = {}
-        for name, weight in entry.links.items():
-            target = names.path(name, path)
-            if target is not None and target != path:
-                other = state.entries[target]
-                own = other.anchor or other.id
-                found[own] = max(weight, found.get(own, 0.0))
-        told = digest_of([source, found]) if found else ""
+        found = _resolved(path, entry, state, names)
+        told = digest_of(found) if any(found.values()) else ""
         if told != entry.linked:
-            out[source] = found
-            state.entries[path] = _told(entry, told)
+            out |= found
+            state.entries[path] = replace(entry, linked=told)
     return out
 
 
-def _told(entry: Entry, told: str) -> Entry:
-    return replace(entry, linked=told)
+def _resolved(path: str, entry: Entry, state: State, names: Names) -> dict[str, dict[str, float]]:
+    """The memories of a note that may have links, with those they have. A link of a document is
+    one of the statement it stands in."""
+    first = entry.anchor or entry.id
+    found: dict[str, dict[str, float]] = {first: {}}
+    for name, weight in entry.links.items():
+        target = names.path(name, path)
+        if target is None or target == path:
+            continue
+        other = state.entries[target]
+        own = other.anchor or other.id
+        held = found.setdefault(entry.sources.get(name, first), {})
+        held[own] = max(weight, held.get(own, 0.0))
+    return found
+
+
+def sources(note: Note, statements: Iterable[Memory]) -> dict[str, str]:
+    """Which statement of a document holds which link."""
+    said = [(m.id, m.text) for m in statements]
+    out: dict[str, str] = {}
+    for name in note.links:
+        forms = (f"[[{name}", f"]({name}")
+        for memory_id, text in said:
+            if any(form in text for form in forms):
+                out.setdefault(name, memory_id)
+    return out
 
 
 def groups(links: Mapping[str, Mapping[str, float]], size: int) -> Iterable[dict[str, Any]]:

@@ -40,7 +40,9 @@ class Entry:
     bank: Mapping[str, str]  # and as the bank had it
     names: tuple[str, ...] = ()  # what links may call it
     links: Mapping[str, float] = field(default_factory=dict[str, float])  # as the note has them
-    anchor: str | None = None  # the memory that links of a document lead to
+    anchor: str | None = None  # the memory that links to a document lead to
+    # Of a document: the statement in which a link stands, by what the link says.
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
     linked: str = ""  # digest of the links as they were last handed to the bank
 
 
