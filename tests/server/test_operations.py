@@ -159,7 +159,7 @@ def test_what_ends_its_worker_again_and_again_is_given_up(
     memory: Recollect, operations: Operations
 ) -> None:
     operation = operations.submit_retain(BANK, [{"content": "A fact."}])
-    for n in range(HASTY.attempts):  # workers that claim it and are never seen again
+    for n in range(HASTY.crashes):  # workers that claim it and are never seen again
         assert memory.store.queue.claim(BANK, Lease("gone", str(n), 0), 10**15 * 2) is not None
     operations.work_off()
     failed = operations.operation(BANK, operation.id)

@@ -54,7 +54,8 @@ HINDSIGHT_NAMES = {  # how Hindsight's contract calls the states
 class QueueRules:
     lease_s: float = 30.0  # how long a claim outlives a worker that nobody can ask
     look_s: float = 2.0  # how often work of other processes is looked for
-    attempts: int = 5
+    attempts: int = 5  # that end in an error
+    crashes: int = 25  # attempts that end the worker: whoever does that so often is given up
     back_off_s: float = 1.0  # doubled with every attempt
     back_off_limit_s: float = 60.0
     kept_s: float = 7 * 86_400.0  # how long finished operations can be asked about
@@ -275,7 +276,7 @@ class Operations:
     def _run(self, operation: Operation, lease: Lease) -> None:
         """One attempt, to its end: done, failed, or back in the queue."""
         try:
-            if operation.attempts > self.rules.attempts:
+            if operation.attempts > self.rules.crashes:
                 raise _Exhausted(f"given up: it ended its worker {operation.attempts - 1} times")
             self._do(operation, lease)
         except LeaseLost:
