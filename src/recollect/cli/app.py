@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from recollect.cli.admin import admin_app
 from recollect.cli.copy import copy
 from recollect.cli.correcting import invalidate, reinforce, supersede, update
 from recollect.cli.hooks import hooks_app
@@ -21,7 +22,7 @@ from recollect.cli.mcp import mcp_app
 from recollect.cli.reading import load, recall, why
 from recollect.cli.review import review
 from recollect.cli.serving import serve
-from recollect.cli.session import Config, Db, Json, Session, command
+from recollect.cli.session import Config, Db, Json, ReadDsn, Session, command
 from recollect.cli.vault import vault_app
 from recollect.cli.when import when
 from recollect.cli.writing import forget, import_, reembed, retain
@@ -33,7 +34,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("vault", "export", "import", "copy"),
     "Serve agents": ("serve", "keys", "mcp", "hooks"),
-    "Check": ("doctor", "config", "eval", "demo"),
+    "Check": ("doctor", "config", "eval", "demo", "admin"),
 }
 
 
@@ -70,6 +71,7 @@ def _root(
     ctx: typer.Context,
     db: Db = None,
     config: Config = None,
+    read_dsn: ReadDsn = None,
     as_json: Json = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -79,7 +81,7 @@ def _root(
 
     Answers go to stdout, talk to stderr; --json works on every command, before or after it.
     """
-    ctx.obj = Session(db, config, as_json)
+    ctx.obj = Session(db, config, as_json, read_dsn)
     ctx.default_map = {"eval": {"db": db, "as_json": as_json}}  # it declares these itself
 
 
@@ -97,6 +99,7 @@ _add(import_, "import")
 _add(copy)
 _add(config)
 _add(serve)
+app.add_typer(admin_app, name="admin")
 app.add_typer(vault_app, name="vault")
 app.add_typer(keys_app, name="keys")
 app.add_typer(mcp_app, name="mcp")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -27,6 +27,15 @@ Config = Annotated[
         "--config", envvar="RECOLLECT_CONFIG", show_envvar=True, help="A TOML file of settings."
     ),
 ]
+ReadDsn = Annotated[
+    str | None,
+    typer.Option(
+        "--read-dsn",
+        envvar="RECOLLECT_READ_DSN",
+        show_envvar=True,
+        help="A replica of a PostgreSQL store: recalls read there.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on stdout.")]
 
 
@@ -35,15 +44,16 @@ class Session:
     db: str | None = None
     config: Path | None = None
     json: bool = False
+    read_dsn: str | None = None
 
     def over(self, db: str | None, config: Path | None, json: bool) -> Session:
         """Options may stand before the command or after it; after it wins."""
-        return Session(db or self.db, config or self.config, json or self.json)
+        return replace(self, db=db or self.db, config=config or self.config, json=json or self.json)
 
     def settings(self) -> Settings:
         from recollect.config import load_settings
 
-        return load_settings(file=self.config, db=self.db)
+        return load_settings(file=self.config, db=self.db, read_dsn=self.read_dsn)
 
     def open(self) -> Recollect:
         """The store, made if it is not there yet: for commands that write."""

@@ -62,7 +62,7 @@ class Connections:
         )
 
     def open(self) -> None:
-        self._pool.open()
+        self._pool.open(wait=True, timeout=self._patience)
 
     def close(self) -> None:
         self._pool.close(timeout=2.0)

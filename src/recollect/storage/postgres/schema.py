@@ -116,3 +116,34 @@ def _one(connection: Db, query: Any, arguments: tuple[Any, ...]) -> tuple[Any, .
     row = connection.execute(query, arguments).fetchone()
     assert row is not None
     return row
+
+
+# --- beyond one machine --------------------------------------------------------------------------
+
+
+def distribute(dsn: str, schema: str) -> list[str]:
+    """Spread the tables over the nodes of a Citus cluster, each bank on one of them; gives the
+    tables that were not distributed before. May be called again: then it does what is missing."""
+    prepare(dsn, schema)
+    where = place(dsn)
+    with psycopg.connect(dsn, autocommit=True) as connection, translated(where):
+        prepare_session(connection, schema, 60_000)
+        (there,) = _one(connection, "SELECT count(*) FROM pg_extension WHERE extname = 'citus'", ())
+        if not there:
+            raise StoreError(
+                f"{where} has no Citus extension",
+                hint="distribution needs Citus (CREATE EXTENSION citus, on every node); one server needs none of it",
+            )
+        done: list[str] = []
+        for table in TABLES:  # parents first, all where the banks are
+            name = sql.Identifier(schema, table).as_string(connection)
+            if not _one(connection, IS_DISTRIBUTED, (name,))[0]:
+                first = sql.Identifier(schema, TABLES[0]).as_string(connection)
+                with_ = "default" if table == TABLES[0] else first
+                connection.execute(DISTRIBUTE, (name, with_))
+                done.append(table)
+        return done
+
+
+IS_DISTRIBUTED = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
+DISTRIBUTE = "SELECT create_distributed_table(%s::regclass, 'bank_id', colocate_with => %s)"

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import orjson
 from pgvector import HalfVector
 
-from recollect.errors import NotFound, StoreUnavailable
+from recollect.errors import NotFound, RecollectError, StoreUnavailable
 from recollect.language.dates import from_micros
 from recollect.storage.base import (
     BankStats,
@@ -28,7 +28,7 @@ from recollect.storage.base import (
 )
 from recollect.storage.forget import Forgetting
 from recollect.storage.postgres import hnsw
-from recollect.storage.postgres.connection import Connections, place
+from recollect.storage.postgres.connection import Connections, log, place
 from recollect.storage.postgres.dump import dump
 from recollect.storage.postgres.keyring import PostgresKeyRing
 from recollect.storage.postgres.listing import conditions, order
@@ -68,6 +68,7 @@ class PostgresStore:
         self._auto_index = auto_index
         self._lock = threading.Lock()
         self._names: OrderedDict[str, EntityCache] = OrderedDict()
+        self._due: set[str] = set()  # banks that have outgrown their index
         self._indexing: dict[str, threading.Thread] = {}
         prepare(dsn, schema)
 
@@ -242,10 +243,12 @@ class PostgresStore:
             return self._write(session, bank, head, plan(view), commit)
 
         try:
-            return self._commit(bank, work)
+            seq = self._commit(bank, work)
         except BaseException:
             self._unlearn(bank)
             raise
+        self._index_if_due(bank)
+        return seq
 
     def _commit(self, bank: str, work: Callable[[WriteSession, Head, UUID], int]) -> int:
         """One durable transaction. When the connection is lost, even while it was being
@@ -318,6 +321,9 @@ class PostgresStore:
             "now": now,
         }
         session.run(query("advance_bank"), given)
+        grown = head._replace(next_key=forgetting.next_key, size=head.size + rows.size)
+        if self._auto_index and hnsw.is_due(grown):
+            self._due.add(bank)
         return seq
 
     # --- listings ----------------------------------------------------------------------------
@@ -445,6 +451,26 @@ class PostgresStore:
         """Make a bank's vector index now; gives the key it reaches."""
         self._there(bank)
         return hnsw.build(self._writing, bank)
+
+    def _index_if_due(self, bank: str) -> None:
+        """Beside the traffic, on a thread of its own; one at a time for each bank."""
+        if bank not in self._due:
+            return
+        with self._lock:
+            running = self._indexing.get(bank)
+            if running is not None and running.is_alive():
+                return
+            self._due.discard(bank)
+            name = f"recollect-index-{bank}"
+            thread = threading.Thread(target=self._index, args=(bank,), name=name, daemon=True)
+            self._indexing[bank] = thread
+        thread.start()
+
+    def _index(self, bank: str) -> None:
+        try:
+            hnsw.build(self._writing, bank)
+        except RecollectError as error:  # searches stay exact; the next commit tries again
+            log.warning("bank %r could not be indexed: %s", bank, error.message)
 
     def _unindex(self, bank: str) -> None:
         head = self._transaction(bank, lambda session, head: self._no_index(session, bank, head))
