@@ -125,7 +125,7 @@ def test_a_prompt_is_answered_with_strong_hits_once_a_session(filled_hooks: Hook
         assert filled_hooks.prompt() == context
         assert filled_hooks.prompt("What is the wifi password of the guest house?") is None
         assert filled_hooks.prompt("/review " + PROMPT, "s3") is None
-        assert filled_hooks.prompt("/var/log/app says: " + PROMPT, "s3") == context
+        assert FACT in (filled_hooks.prompt("/var/log/app says: " + PROMPT, "s3") or "")
 
 
 def test_a_bank_that_is_not_there_is_no_answer(hooks: Hooks) -> None:
