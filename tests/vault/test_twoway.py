@@ -132,6 +132,33 @@ def test_an_edited_document_is_read_again(memory: Recollect, obsidian: Path, run
     assert len(before - after.keys()) <= 1  # the statement that was added to
 
 
+def test_a_note_that_outgrows_a_memory_becomes_a_document(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    parts = [
+        f"\n## Part {n}\n\nThe gate of hall {n} closes at {n} o'clock, says the plan.\n"
+        for n in range(200)
+    ]
+    note.write_text(NOTE + "".join(parts))
+    run()
+    found = memory.memories(BANK, document_id="keys", limit=1000)
+    assert len(found) > 100 and all(m.state is State.ACTIVE for m in found)
+    assert memory.load(BANK, "keys").state is State.INVALIDATED
+    assert not run().changed
+    note.write_text(NOTE + "".join(parts[:-1]))
+    assert run().updated == ["keys.md"]
+    assert len(memory.memories(BANK, document_id="keys", limit=1000)) < len(found)
+
+
+def test_links_may_use_titles_and_aliases(memory: Recollect, obsidian: Path, run: Run) -> None:
+    (obsidian / "all.md").write_text("All of it: [[Money]] and [[apollo PLAN]].")
+    run()
+    own = next(m for m in memory.memories(BANK) if m.title == "all")
+    targets = {k.target for k in memory.links(BANK, own.id) if k.kind == "related"}
+    titles = {memory.load(BANK, t).title for t in targets}
+    assert titles == {"Budget", "Apollo plan"}
+
+
 def test_a_statement_that_was_withdrawn_stays_so_when_its_document_changes(
     memory: Recollect, obsidian: Path, run: Run
 ) -> None:
