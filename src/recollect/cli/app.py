@@ -19,6 +19,7 @@ from recollect.cli.hooks import hooks_app
 from recollect.cli.keys import keys_app
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
 from recollect.cli.mcp import mcp_app
+from recollect.cli.operations import operations_app
 from recollect.cli.reading import load, recall, why
 from recollect.cli.review import review
 from recollect.cli.serving import serve
@@ -33,7 +34,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
     "Look around": ("banks", "memories", "documents", "entities", "stats"),
     "Move": ("vault", "export", "import", "copy"),
-    "Serve agents": ("serve", "keys", "mcp", "hooks"),
+    "Serve agents": ("serve", "keys", "operations", "mcp", "hooks"),
     "Check": ("doctor", "config", "eval", "demo", "admin"),
 }
 
@@ -102,6 +103,7 @@ _add(serve)
 app.add_typer(admin_app, name="admin")
 app.add_typer(vault_app, name="vault")
 app.add_typer(keys_app, name="keys")
+app.add_typer(operations_app, name="operations")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(hooks_app, name="hooks")
 

@@ -7,6 +7,7 @@ bits, so a plain SHA-256 of it cannot be guessed back, and it is compared in con
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import threading
 import time
@@ -21,6 +22,7 @@ from recollect.server.limits import Buckets
 from recollect.storage.base import KeyRing
 from recollect.types import ApiKey, Scope
 
+log = logging.getLogger("recollect.server")
 PREFIX = "rk"
 REMEMBERED_S = 2.0  # how long a key is trusted without asking the store again
 _NOBODY = sha256(b"").digest()

@@ -1,0 +1,125 @@
+"""`recollect operations`: what a server has accepted and not yet done, or could not do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.cli.arguments import Bank, Limit
+from recollect.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from recollect.types import Operation
+
+operations_app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Accepted work of a server: list, retry, cancel.",
+)
+OperationId = Annotated[str, typer.Argument(metavar="ID", help="The operation's id.")]
+
+
+def _state_names(incomplete: str) -> list[str]:
+    names = ("pending", "running", "done", "failed", "cancelled")
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def list_(
+    session: Session,
+    bank: Bank,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="Only pending, running, done, failed or cancelled ones.",
+            autocompletion=_state_names,
+        ),
+    ] = None,
+    limit: Limit = 20,
+) -> None:
+    """Operations of a bank, newest first."""
+    from recollect.cli.output import emit, flat, minute
+    from recollect.cli.tables import show_table
+
+    where = {} if state is None else {"state": _state(state)}
+    with session.open_existing() as memory:
+        memory.bank(bank)
+        found = memory.store.queue.operations(bank, limit, None, where)
+    if session.json:
+        emit([_described(o) for o in found])
+        return
+    show_table(
+        ("id", "kind", "items", "state", "tries", "accepted", "error"),
+        [
+            (
+                o.id,
+                o.kind,
+                o.items,
+                o.state.value,
+                o.attempts,
+                minute(o.created_at),
+                flat(o.error or ""),
+            )
+            for o in found
+        ],
+    )
+
+
+def retry(session: Session, bank: Bank, operation_id: OperationId) -> None:
+    """Try one that failed again; a running server does it within seconds."""
+    with session.open_existing() as memory:
+        _told(session, memory.store.queue.retry(bank, operation_id, _now()), "waiting to be tried")
+
+
+def cancel(session: Session, bank: Bank, operation_id: OperationId) -> None:
+    """Drop one that is still pending."""
+    with session.open_existing() as memory:
+        _told(session, memory.store.queue.cancel(bank, operation_id, _now()), "cancelled")
+
+
+for _function, _name in ((list_, "list"), (retry, "retry"), (cancel, "cancel")):
+    operations_app.command(_name)(command(_function))
+
+
+def _state(name: str) -> str:
+    from recollect.errors import InvalidInput
+    from recollect.types import OperationState
+
+    try:
+        return OperationState(name).value
+    except ValueError as error:
+        raise InvalidInput(
+            f"--state {name!r}", hint="one of " + ", ".join(s.value for s in OperationState)
+        ) from error
+
+
+def _now() -> int:
+    import time
+
+    return time.time_ns() // 1000
+
+
+def _told(session: Session, operation: Operation, word: str) -> None:
+    from recollect.cli.output import emit, talk
+
+    if session.json:
+        emit(_described(operation))
+    else:
+        talk(f"{operation.id}: {word}")
+
+
+def _described(o: Operation) -> dict[str, Any]:
+    return {
+        "id": o.id,
+        "bank": o.bank,
+        "kind": o.kind,
+        "items": o.items,
+        "state": o.state.value,
+        "attempts": o.attempts,
+        "error": o.error,
+        "created_at": o.created_at,
+        "updated_at": o.updated_at,
+        "finished_at": o.finished_at,
+    }
