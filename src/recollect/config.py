@@ -51,6 +51,7 @@ class Settings:
     # --- as a server: `recollect serve`
     host: str = "127.0.0.1"
     port: int = 8888
+    workers: int = 1  # processes; each core can have one
     no_auth: bool = False  # serve anybody, on any address
     cors_origins: tuple[str, ...] = ()  # web pages that may ask; none by default
     rate_limit: float = 100.0  # requests a second for each API key; 0 = as many as it likes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -175,3 +176,56 @@ def test_the_tools_for_agents_are_mounted(server: Server) -> None:
         answer = http.post("/mcp", json=hello, headers=accepted)
     assert answer.status_code == 200
     assert "recollect" in answer.text
+
+
+# --- several processes -----------------------------------------------------------------------
+
+
+def workers_of(server: Server) -> list[int]:
+    pid = server.process.pid
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+
+
+@needs_proc
+def test_workers_share_an_address_and_see_each_others_writes(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db", "--workers", "2")
+    try:
+        assert len(workers_of(server)) == 2
+        for n in range(8):  # each over a connection of its own, to whichever worker is free
+            with server.client() as http:
+                item = {"text": f"Gardener {n} planted a tree."}
+                assert http.post(path("b", "/memories"), json={"items": [item]}).is_success
+                assert http.get(path("b", "/stats")).json()["total_nodes"] == n + 1
+    finally:
+        assert server.stop() == 0
+
+
+@needs_proc
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db", "--workers", "2")
+    children = workers_of(server)
+    server.process.kill()
+    server.process.wait()
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@needs_proc
+def test_a_worker_that_dies_is_started_anew(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db", "--workers", "2")
+    try:
+        victim, other = workers_of(server)
+        os.kill(victim, signal.SIGKILL)
+        until = time.monotonic() + 30
+        while len(set(workers_of(server)) - {victim, other}) == 0:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        with server.client() as http:
+            assert http.get("/health").is_success
+    finally:
+        assert server.stop() == 0

@@ -16,12 +16,22 @@ Port = Annotated[
     int | None,
     typer.Option(min=0, max=65535, help="The port, 8888 unless set otherwise; 0 takes a free one."),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes; 1 unless set otherwise, one a core at most."),
+]
 NoAuth = Annotated[
     bool, typer.Option("--no-auth", help="Ask nobody for a key, on any address. Guard it yourself.")
 ]
 
 
-def serve(session: Session, host: Host = None, port: Port = None, no_auth: NoAuth = False) -> None:
+def serve(
+    session: Session,
+    host: Host = None,
+    port: Port = None,
+    workers: WorkersOption = None,
+    no_auth: NoAuth = False,
+) -> None:
     """Serve the store over HTTP; Hindsight's clients work with it unchanged.
 
     Stops on Ctrl-C or SIGTERM, after finishing what it accepted.
@@ -31,15 +41,18 @@ def serve(session: Session, host: Host = None, port: Port = None, no_auth: NoAut
 
     from recollect.cli.output import emit, talk
     from recollect.config import load_settings
-    from recollect.memory import Recollect
 
     _check_extra()
     from recollect.server.serve import serve as run
 
     settings = load_settings(
-        file=session.config, db=session.db, host=host, port=port, no_auth=no_auth or None
+        file=session.config,
+        db=session.db,
+        host=host,
+        port=port,
+        workers=workers,
+        no_auth=no_auth or None,
     )
-    memory = Recollect(settings)
 
     def ready(url: str) -> None:
         if session.json:
@@ -49,7 +62,7 @@ def serve(session: Session, host: Host = None, port: Port = None, no_auth: NoAut
             talk("Ctrl-C stops it")
         sys.stdout.flush()
 
-    run(memory, settings.host, settings.port, ready)
+    run(settings, ready)
 
 
 def _check_extra() -> None:

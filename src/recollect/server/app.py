@@ -71,7 +71,7 @@ class RawPaths:
 def create_app(memory: Recollect, *, on_ready: Callable[[], None] | None = None) -> FastAPI:
     """The server over one memory, which it closes when it stops."""
     serving = _serving(memory)
-    mcp = McpAtWork(memory, serving.gate) if find_spec("mcp") is not None else None
+    mcp = McpAtWork(memory, serving.gate) if _speaks_mcp(memory) else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -108,6 +108,11 @@ def create_app(memory: Recollect, *, on_ready: Callable[[], None] | None = None)
     return app
 
 
+def _speaks_mcp(memory: Recollect) -> bool:
+    """Its conversations live in one process."""
+    return find_spec("mcp") is not None and memory.settings.workers == 1
+
+
 def _serving(memory: Recollect) -> Serving:
     settings = memory.settings
     rules = QueueRules(
@@ -115,7 +120,9 @@ def _serving(memory: Recollect) -> Serving:
         attempts=settings.queue_attempts,
         kept_s=settings.queue_kept_days * 86_400,
     )
-    buckets = Buckets(settings.rate_limit, settings.rate_burst)
+    # Each worker lets through its share.
+    share = settings.workers
+    buckets = Buckets(settings.rate_limit / share, max(1, settings.rate_burst // share))
     gate = Gate(memory.store.keys, no_auth=settings.no_auth, buckets=buckets)
     made = Serving(memory, Operations(memory, rules), gate)
     if settings.metrics:

@@ -12,37 +12,68 @@ from typing import TYPE_CHECKING
 from recollect.errors import ConfigError, RecollectError
 
 if TYPE_CHECKING:
+    from recollect.config import Settings
     from recollect.memory import Recollect
 
 PATIENCE_S = 30  # for requests in flight when told to stop
 BACKLOG = 2048
 
 
-def serve(memory: Recollect, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `on_ready` is told the address once everything is loaded.
-    The memory is closed at the end."""
+def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `on_ready` is told the address once everything is loaded."""
+    from recollect.memory import Recollect
+    from recollect.server.keys import check_exposure
+    from recollect.server.observe import configure_logging
+
+    configure_logging(settings.log_format, settings.log_level)
+    if settings.workers < 1:
+        raise ConfigError(f"workers = {settings.workers}", hint="1, or as many as there are cores")
+    if settings.workers > 1 and settings.db == ":memory:":
+        raise ConfigError("workers cannot share a store in memory", hint="name a file with --db")
+    memory = Recollect(settings)
+    try:
+        check_exposure(settings.host, memory.store.keys, no_auth=settings.no_auth)
+        bound = bind(settings.host, settings.port)
+    except BaseException:
+        memory.close()
+        raise
+    with bound:
+        if settings.workers == 1:
+            listen(memory, bound, lambda: on_ready(address(bound)))
+            return
+        from recollect.server.workers import Workers
+
+        memory.close()  # nothing of it may be carried into another process
+        several = Workers(
+            bound, settings.workers, lambda b, tell: listen(Recollect(settings), b, tell)
+        )
+        several.run(lambda: on_ready(address(bound)))
+
+
+def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]) -> None:
+    """One process's part; the memory is closed at the end."""
     # The models load on one core while the server is imported on the other. What goes wrong is
     # said by whoever needs them.
     threading.Thread(target=_early, args=(memory,), name="recollect-warm", daemon=True).start()
     import uvicorn
 
     from recollect.server.app import create_app
-    from recollect.server.keys import check_exposure
-    from recollect.server.observe import configure_logging
 
-    settings = memory.settings
-    configure_logging(settings.log_format, settings.log_level)
-    check_exposure(host, memory.store.keys, no_auth=settings.no_auth)
-    bound = bind(host, port)
-    url = address(bound)
+    def ready() -> None:
+        bound.listen(BACKLOG)
+        on_ready()
+
     config = uvicorn.Config(
-        create_app(memory, on_ready=lambda: on_ready(url)),
+        create_app(memory, on_ready=ready),
         timeout_graceful_shutdown=PATIENCE_S,
         log_config=None,
         access_log=False,
         server_header=False,
         ws="none",
         loop="asyncio",
+        # asyncio accepts as many connections at once as this says: one, so that a worker that
+        # is free gets the next. The queue of those that wait is made longer when it is ready.
+        backlog=1 if memory.settings.workers > 1 else BACKLOG,
     )
     # uvicorn stops gracefully on these, and then sends itself the signal once more, to whoever
     # would have had it otherwise: here nobody, so that a server that stopped well exits with 0.
@@ -52,7 +83,6 @@ def serve(memory: Recollect, host: str, port: int, on_ready: Callable[[str], Non
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)
-        bound.close()
 
 
 def _early(memory: Recollect) -> None:

@@ -1,0 +1,117 @@
+"""Several processes behind one address: Python computes on one core at a time, a server has more.
+
+The parent binds the address and watches; the workers each open the store and accept from the
+same socket. One that dies is started anew. When the parent goes, however it goes, they stop.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from recollect.errors import ConfigError, ServerError
+
+log = logging.getLogger("recollect.server")
+STEADY_S = 5.0  # a worker that dies sooner is not started again at once
+Work = Callable[[socket.socket, Callable[[], None]], None]
+
+
+class Workers:
+    def __init__(self, bound: socket.socket, count: int, work: Work) -> None:
+        if not hasattr(os, "fork"):
+            raise ConfigError(
+                "this system cannot share an address among processes",
+                hint="serve with workers = 1",
+            )
+        self._bound = bound
+        self._count = count
+        self._work = work
+        self._started: dict[int, float] = {}  # by process id
+        self._stopping = False
+        # Held open by the parent alone: the workers read its end as the parent's end.
+        self._watched, self._life = os.pipe()
+
+    def run(self, on_ready: Callable[[], None]) -> None:
+        """Until told to stop; every worker has finished what it accepted then."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        held = {s: signal.signal(s, self._stop) for s in signals}
+        try:
+            ready = [self._start() for _ in range(self._count)]
+            if not all(ready):
+                self._end()
+                self._wait()
+                raise ServerError("a worker ended before it was ready", hint="its log says why")
+            on_ready()
+            self._wait()
+        finally:
+            for number, handler in held.items():
+                signal.signal(number, handler)
+            os.close(self._life)
+            os.close(self._watched)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        self._stopping = True
+        for pid in list(self._started):
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except ProcessLookupError:  # it was faster
+                continue
+
+    def _wait(self) -> None:
+        while self._started:
+            pid, status = os.wait()
+            lived = time.monotonic() - self._started.pop(pid, time.monotonic())
+            if self._stopping:
+                continue
+            log.error("a worker ended with %s; starting another", os.waitstatus_to_exitcode(status))
+            if lived < STEADY_S:
+                time.sleep(STEADY_S - lived)
+            if not self._stopping:
+                self._start()
+
+    def _start(self) -> bool:
+        """Whether it became ready."""
+        told, tell = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(told)
+            os.close(self._life)
+            self._live(tell)
+        os.close(tell)
+        self._started[pid] = time.monotonic()
+        ready = os.read(told, 1) == b"1"
+        os.close(told)
+        return ready
+
+    def _live(self, tell: int) -> None:
+        """In the worker: never returns."""
+        code = 1
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            threading.Thread(target=self._follow, name="recollect-parent", daemon=True).start()
+            self._work(self._bound, lambda: _say(tell))
+            code = 0
+        except BaseException:
+            log.exception("the worker cannot go on")
+        finally:
+            os._exit(code)
+
+    def _follow(self) -> None:
+        """Stop when the parent is gone."""
+        os.read(self._watched, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _say(tell: int) -> None:
+    os.write(tell, b"1")
+    os.close(tell)
