@@ -56,6 +56,25 @@ def test_what_is_taken_out_leaves_its_neighbours_comments() -> None:
     assert "// the one for work" in edited and "// trailing" in edited and "dark" not in edited
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "left"),
+    [
+        ('{"a": 1 /* x, y */, "b": 2}', "b", '{"a": 1 /* x, y */}'),
+        ('{ // x, y\n  "a": 1,\n}', "a", "{ // x, y\n  \n}"),
+        ('{"a": 1, "b": 2}', "a", '{"b": 2}'),
+        ('{\n  "a": 1,\n  // of b\n  "b": 2\n}', "a", '{\n  // of b\n  "b": 2\n}'),
+        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', "b", '{\n  "a": 1,\n  "c": 3\n}'),
+        ('{\n  "a": 1, // of a\n  "b": 2,\n}', "b", '{\n  "a": 1 // of a\n}'),
+        ('{\r\n  "a": 1,\r\n  "b": 2\r\n}', "a", '{\r\n  "b": 2\r\n}'),
+        ('{"a": 1, // of a\n"b": 2}', "b", '{"a": 1 // of a\n}'),
+        ('{"a": 1}', "a", "{}"),
+        ('{\n  "a": 1\n}', "a", "{}"),
+    ],
+)
+def test_only_the_entry_and_its_comma_go(text: str, key: str, left: str) -> None:
+    assert jsonc.without(text, [], key) == left
+
+
 def test_windows_line_ends_stay() -> None:
     edited = jsonc.with_member(COMMENTED.replace("\n", "\r\n"), ["servers"], "recollect", VALUE)
     assert edited.count("\r\n") == edited.count("\n")

@@ -172,27 +172,29 @@ def _inserted(text: str, node: Node, key: str | None, value: Any) -> str:
 
 
 def _removed(text: str, node: Node, at: int) -> str:
-    entry = node.entries[at]
-    if len(node.entries) == 1:
-        inner = text[node.start + 1 : entry.start] + text[entry.node.end : node.end - 1]
-        kept = inner.replace(",", "", 1) if inner.strip(", \r\n\t") else ""
-        return text[: node.start + 1] + kept + text[node.end - 1 :]
-    if at + 1 < len(node.entries):
-        # Up to where the next one begins: its own comments stay before it.
-        comma = _skip(text, entry.node.end)
-        rest = text[comma + 1 :]
-        line = text.rfind("\n", 0, entry.start)
-        begins = (
-            line if line >= node.start and not text[line : entry.start].strip() else entry.start
-        )
-        return text[:begins] + (rest if begins == line else rest.lstrip(" "))
-    before = node.entries[at - 1].node.end
-    comma = text.index(",", before)
-    after = entry.node.end
-    if text.startswith(",", _skip(text, after)):
-        after = _skip(text, after) + 1
-    kept = text[comma + 1 : entry.start].rstrip()
-    return text[:before] + text[before:comma] + kept + text[after:]
+    """Without one entry and its comma; what is said before and after it stays."""
+    entry, last = node.entries[at], len(node.entries) - 1
+    before, after = text[: entry.start], text[_past_comma(text, entry.node.end) :]
+    if last == 0:
+        rest = text[node.end - 1 :]
+        said = before[node.start + 1 :].strip() + after[: -len(rest)].strip()
+        return before + after if said else text[: node.start + 1] + rest
+    if at < last:
+        line = before.rstrip(" \t")
+        own_line = line.endswith("\n") and after.lstrip(" \t").startswith(("\n", "\r"))
+        return line.rstrip("\r\n") + after if own_line else before + after.lstrip(" ")
+    # The last one: now the one before it is, and needs no comma.
+    end = node.entries[at - 1].node.end
+    comma = _skip(text, end)
+    said = text[comma + 1 : entry.start].rstrip()
+    cut = "//" in said and not after.lstrip(" \t").startswith(("\n", "\r"))
+    return text[:comma] + said + (_newline(text) if cut else "") + after
+
+
+def _past_comma(text: str, at: int) -> int:
+    """After the comma that follows, or right here when none does."""
+    comma = _skip(text, at)
+    return comma + 1 if text.startswith(",", comma) else at
 
 
 def _rendered(text: str, value: Any, indent: str) -> str:
