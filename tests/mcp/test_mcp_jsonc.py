@@ -122,3 +122,16 @@ def test_adding_and_taking_out_are_what_they_are_for_lists(
     left = [*items, new]
     del left[at]
     assert jsonc.parse(jsonc.without(edited, ["a"], at)) == {"a": left}
+
+
+@given(_OBJECTS, st.text(max_size=3), _JSON)
+def test_no_comment_is_lost_by_adding_and_the_rest_reads_the_same(
+    value: dict[str, Any], key: str, new: Any
+) -> None:
+    lines = json.dumps(value, indent=2).split("\n")
+    text = "\n".join(f"{line} // {{c}}, {n}" for n, line in enumerate(lines))
+    edited = jsonc.with_member(text, [], key, new)
+    assert jsonc.parse(edited) == {**value, key: new}
+    if key not in value:
+        assert all(f"// {{c}}, {n}" in edited for n in range(len(lines)))
+        assert jsonc.parse(jsonc.without(edited, [], key)) == value
