@@ -1,13 +1,20 @@
-"""What Prometheus reads: requests, the stages of every run, the cache, the queue."""
+"""What Prometheus reads: requests, the stages of every run, the cache, the queue.
+
+Where several processes serve one address, they count in files of a folder that all of them know
+(`TOGETHER`), and whichever is asked adds them up. The variable must be set before this module is
+imported: the library decides then.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from recollect.errors import RecollectError
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.server.operations import Operations
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+TOGETHER = "PROMETHEUS_MULTIPROC_DIR"
 _ARMS = frozenset(Arm)
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _COUNTS = (0, 1, 3, 10, 30, 100, 300, 1000)
@@ -36,8 +44,12 @@ class Metrics:
             registry=registry,
         )
         self.in_flight = Gauge(
-            "recollect_http_requests_in_flight", "Requests being answered now.", registry=registry
+            "recollect_http_requests_in_flight",
+            "Requests being answered now.",
+            registry=registry,
+            multiprocess_mode="livesum",
         )
+        self._queue: Collector | None = None
         self._runs = Histogram(
             "recollect_run_seconds",
             "Recalls and retains, whole.",
@@ -81,13 +93,20 @@ class Metrics:
         self._unwatch: Callable[[], None] = watch(self)
 
     def watch_queue(self, operations: Operations) -> None:
-        self.registry.register(_Queue(operations))
+        self._queue = _Queue(operations)
+        self.registry.register(self._queue)
 
     def request(self, operation: str, status: int, seconds: float) -> None:
         self._requests.labels(operation, str(status)).observe(seconds)
 
     def text(self) -> bytes:
-        return generate_latest(self.registry)
+        if TOGETHER not in os.environ:
+            return generate_latest(self.registry)
+        whole = CollectorRegistry()
+        MultiProcessCollector(whole)
+        if self._queue is not None:
+            whole.register(self._queue)
+        return generate_latest(whole)
 
     def close(self) -> None:
         self._unwatch()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, RecollectError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 30  # for requests in flight when told to stop
 BACKLOG = 2048
+COUNTED = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
@@ -47,7 +50,22 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
         several = Workers(
             bound, settings.workers, lambda b, tell: listen(Recollect(settings), b, tell)
         )
-        several.run(lambda: on_ready(address(bound)))
+        with _counted_together():
+            several.run(lambda: on_ready(address(bound)))
+
+
+@contextlib.contextmanager
+def _counted_together() -> Generator[None]:
+    """A folder where the processes' metrics meet; see `metrics`."""
+    if COUNTED in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="recollect-metrics-") as folder:
+        os.environ[COUNTED] = folder
+        try:
+            yield
+        finally:
+            del os.environ[COUNTED]
 
 
 def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]) -> None:
