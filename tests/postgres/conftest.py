@@ -1,4 +1,4 @@
-"""A store of its own for each test: a schema on the session's server."""
+"""Stores on the session's server, each in a schema of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from recollect import Recollect
 from recollect.storage.postgres.store import PostgresStore
+from recollect.testing import open_fake
 
 MakeStore = Callable[..., PostgresStore]
 
@@ -28,7 +30,12 @@ def make_store(postgres: str, schema: str) -> Iterator[MakeStore]:
     opened: list[PostgresStore] = []
 
     def make(**options: Any) -> PostgresStore:
-        given = {"model": lambda: ("reference", 16, 0), "schema": schema, "pool_size": 4}
+        given = {
+            "model": lambda: ("reference", 16, 0),
+            "schema": schema,
+            "pool_size": 4,
+            "patience": 5.0,
+        }
         store = PostgresStore(postgres, **{**given, **options})
         opened.append(store)
         return store
@@ -36,3 +43,18 @@ def make_store(postgres: str, schema: str) -> Iterator[MakeStore]:
     yield make
     for store in opened:
         store.close()
+
+
+@pytest.fixture
+def served(postgres: str, schema: str) -> Iterator[Recollect]:
+    """A memory on the server, with a model that needs no weights."""
+    with open_fake(postgres, pg_schema=schema) as opened:
+        yield opened
+
+
+@pytest.fixture
+def admin(postgres: str, schema: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of the server's keeper, looking at the same tables."""
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(schema)))
+        yield db
