@@ -9,7 +9,8 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 import recollect
-from tests.server.test_operations_process import serving
+
+from .test_operations_process import serving
 
 CLIENTS, RECALLS = 4, 3
 
