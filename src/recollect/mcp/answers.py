@@ -28,7 +28,10 @@ OLD = (
     "aging, stale, expired: it was not confirmed for long; check that it still holds, and retain it "
     "with its id when it does."
 )
-UNKNOWN = "Nothing is known about this. Do not guess: ask, or find out and retain it."
+UNKNOWN = (
+    "Nothing is known about this. If it should be, ask once more in other words; otherwise do not "
+    "guess: ask the user, or find out and retain it."
+)
 
 
 @dataclass(frozen=True, slots=True)
