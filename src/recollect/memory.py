@@ -24,7 +24,7 @@ import orjson
 from recollect.config import Settings, load_settings
 from recollect.errors import ConfigError, InvalidInput, NotFound, StoreError
 from recollect.recall.result import RecallResult
-from recollect.storage.base import BankStats, ModelIdentity, ServedView, Store
+from recollect.storage.base import EVERYTHING, BankStats, ModelIdentity, ServedView, Store
 from recollect.telemetry import OnEvent, Run
 from recollect.types import (
     Bank,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-EVERYTHING = 1 << 40
 
 
 class Recollect:

@@ -17,6 +17,7 @@ from recollect.errors import InvalidInput
 from recollect.language.dates import from_micros, parse_when, to_micros
 from recollect.recall.request import TAG_OPTIONS, filter_types, tag_filter
 from recollect.storage.base import (
+    EVERYTHING,
     NO_TIME,
     Filter,
     Keys,
@@ -38,7 +39,6 @@ from recollect.types import (
     State,
 )
 
-EVERYTHING = 1 << 40
 OBSERVED = 20  # observations shown of an entity
 _SLAB = 500
 _MEMORY_FILTERS = {"type", "state", "document_id", "contains", "entity"}

@@ -14,10 +14,18 @@ from recollect.retain.items import Fact, items
 from recollect.retain.opinion import moved
 from recollect.retain.prepare import grounded
 from recollect.retain.revise import Correction, Versions, as_item, current_key
-from recollect.storage.base import Batch, Listing, NewDocument, Retire, Store, View, Writing
+from recollect.storage.base import (
+    EVERYTHING,
+    Batch,
+    Listing,
+    NewDocument,
+    Retire,
+    Store,
+    View,
+    Writing,
+)
 from recollect.types import Evidence, Memory, MemoryType, State
 
-EVERYTHING = 1 << 40
 _EDITABLE = {
     "text", "context", "speaker", "title", "summary", "topic_path", "recall_when", "tags", "type",
     "occurred_start", "occurred_end", "entities", "metadata", "confidence", "valid_until",

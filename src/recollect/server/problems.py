@@ -22,15 +22,16 @@ from starlette.responses import Response
 from recollect.errors import (
     Conflict,
     InvalidInput,
+    LeaseLost,
     ModelError,
     NotAllowed,
     NotAuthenticated,
     NotFound,
     RecollectError,
-    StoreError,
     StoreFull,
     StoreLocked,
     StoreReadOnly,
+    StoreUnavailable,
     TooLarge,
     TooManyRequests,
 )
@@ -51,8 +52,9 @@ _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (StoreLocked, 503),
     (StoreFull, 507),
     (StoreReadOnly, 503),
+    (StoreUnavailable, 503),
+    (LeaseLost, 409),
     (ModelError, 503),
-    (StoreError, 409),  # made by another model, or by a newer recollect
 )
 _HINTS = {
     400: "send JSON, encoded as UTF-8",
@@ -113,6 +115,8 @@ def add_handlers(app: FastAPI) -> None:
 def of_error(error: RecollectError, instance: str | None = None) -> Response:
     """The problem that an error of the library is."""
     status = next((s for kind, s in _STATUS if isinstance(error, kind)), 500)
+    if status >= 500:
+        log.error("%s: %s", instance or "-", error.message)
     headers: dict[str, str] = {}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(math.ceil(error.retry_after or RETRY_AFTER_S))

@@ -39,6 +39,7 @@ from recollect.types import (
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float32]
 ModelIdentity = tuple[str, int, int]  # embedder, its dimensions, those of its token vectors
+EVERYTHING = 2**31 - 1  # a limit that leaves nothing out, in any store's numbers
 NO_TIME = int(np.iinfo(np.int64).min)  # stands for "no date" in integer columns
 
 
@@ -153,6 +154,14 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Mentions:
+    """Of a memory that was told again after some moment: how often, and when last before it."""
+
+    later: int
+    last: int | None  # None when there was but the first
+
+
+@dataclass(frozen=True, slots=True)
 class BankStats:
     memories: int
     by_type: Mapping[str, int]
@@ -200,6 +209,7 @@ class View(Protocol):
         """The key of a memory's newest wording, or of the one that was known then."""
         ...
 
+    def mentions(self, keys: Keys, as_of: int) -> Mapping[int, Mentions]: ...  # if any is later
     def following(self, key: int) -> Sequence[int]: ...  # turns that answer it, in any wording
     def standing(self, keys: Keys, allowed: Filter) -> Keys:
         """Each key that may be seen; of one that was corrected the version that may be; else 0."""
