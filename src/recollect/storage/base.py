@@ -346,6 +346,12 @@ class Batch:
     updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
     step: Step | None = None
 
+    @property
+    def forgets(self) -> bool:
+        """Whether it takes away what it does not give anew."""
+        given = {d.id for d in self.documents}
+        return bool(self.drop_memories) or not given.issuperset(self.drop_documents)
+
 
 @dataclass(frozen=True, slots=True)
 class Dump:
@@ -416,8 +422,8 @@ class Queue(Protocol):
     needs no clock of its own.
 
     A payload is dropped when its operation is done or cancelled. One that failed keeps it, to
-    be retried, until anything is forgotten in its bank (a `Batch` that drops memories or
-    documents) or the operation is deleted or purged: what is deleted leaves no copy.
+    be retried, until anything is forgotten in its bank (a `Batch` that `forgets`) or the
+    operation is deleted or purged: what is deleted leaves no copy.
     """
 
     def enqueue(self, new: NewOperation, now: int, lease: Lease | None = None) -> Operation:

@@ -10,7 +10,7 @@ from typing import Any
 from recollect.errors import Conflict, LeaseLost, NotFound, RecollectError
 from recollect.ids import new_id
 from recollect.language.dates import from_micros
-from recollect.storage.base import Batch, Lease, NewOperation, Step, Store
+from recollect.storage.base import Batch, Lease, NewDocument, NewOperation, Step, Store
 from recollect.testing.reference import BANK
 from recollect.types import ApiKey, Entity, Operation, OperationState, Scope
 
@@ -237,6 +237,16 @@ class ServiceContract:
         found = queue.operation(BANK, operation.id)
         assert found is not None and found.payload is None
         refused(Conflict, lambda: queue.retry(BANK, operation.id, NOW))
+
+    def test_a_document_given_anew_leaves_what_failed_to_be_retried(self) -> None:
+        queue = self.store.queue
+        operation, held = self._claimed()
+        queue.fail(BANK, operation.id, held.token, "no", NOW)
+        page = NewDocument("page", b"1", None, (), {}, ())
+        for _ in range(2):
+            batch = Batch(documents=[page], drop_documents={"page": frozenset()})
+            self.store.commit(BANK, lambda _, b=batch: b)
+        assert queue.retry(BANK, operation.id, NOW).payload == {"text": "a secret"}
 
     def test_only_a_pending_one_is_cancelled(self) -> None:
         queue = self.store.queue

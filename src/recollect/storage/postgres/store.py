@@ -303,7 +303,7 @@ class PostgresStore:
         writer = Writer(session, rows, forgetting, head.next_evidence, now)
         writer.apply(batch)
         dropped = bool(batch.drop_documents or batch.drop_memories)
-        if dropped:
+        if batch.forgets:
             session.run(query("drop_failed_payloads"), {"bank": bank})
         given = {
             "bank": bank,

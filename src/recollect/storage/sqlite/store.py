@@ -360,7 +360,7 @@ class SqliteStore:
             (seq, forgetting.next_key, max(numbers, default=0), now, view.number),
         )
         dropped = bool(batch.drop_documents or batch.drop_memories)
-        if dropped:
+        if batch.forgets:
             drop_failed_payloads(db, view.number)
         return seq, dropped
 
