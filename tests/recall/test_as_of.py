@@ -251,3 +251,23 @@ def test_a_withdrawn_memory_corrected_later_was_withdrawn_in_between(memory: Rec
     memory.update(bank, "a", text="The warehouse was sold to Mr Hale.")
     assert not texts(memory, bank, "warehouse", as_of=between)
     assert texts(memory, bank, "warehouse", as_of=YESTERDAY) == {"The warehouse is sold."}
+
+
+def test_what_was_told_again_later_had_not_been_told_then(memory: Recollect) -> None:
+    bank = "told-again"
+    for day in ("2024-01-10", "2024-03-10", "2025-06-10"):
+        memory.retain(bank, {"text": "Odile keeps the warehouse.", "timestamp": day})
+    then, now = (
+        memory.recall(bank, "Who keeps the warehouse?", as_of=moment, min_score=0.0).results[0]
+        for moment in ("2024-12-31", "2025-12-31")
+    )
+    assert (then.memory.proof_count, now.memory.proof_count) == (2, 3)
+    assert then.memory.last_mentioned_at == datetime(2024, 3, 10, tzinfo=UTC)
+    assert now.memory.last_mentioned_at == datetime(2025, 6, 10, tzinfo=UTC)
+    alone = "told-once"
+    for day in ("2024-01-10", "2024-03-10"):
+        memory.retain(alone, {"text": "Odile keeps the warehouse.", "timestamp": day})
+    as_then = memory.recall(
+        alone, "Who keeps the warehouse?", as_of="2024-12-31", min_score=0.0
+    ).results[0]
+    assert then.score == pytest.approx(as_then.score, abs=1e-6)

@@ -47,15 +47,6 @@ def boost(
     return replace(pool, factors=factors, final=final)
 
 
-def as_known(columns: Columns, as_of: int | None) -> Columns:
-    """The columns as they stood then: what was closed later was still open."""
-    if as_of is None:
-        return columns
-    still = (columns.known_until == NO_TIME) | (columns.known_until > as_of)
-    active = np.uint8(_STATES.index(State.ACTIVE))
-    return replace(columns, state=np.where(still, active, columns.state))
-
-
 def _nudge(name: str, signal: Floats) -> Floats:
     return (1 + ALPHA[name] * (signal - 0.5)).astype(np.float32)
 

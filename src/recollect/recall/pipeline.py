@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.config import Settings
 from recollect.errors import InvalidInput, ModelError, RecollectError
 from recollect.models.base import Embedder, Reranker
-from recollect.recall.boost import as_known, boost
+from recollect.recall.boost import boost
 from recollect.recall.companions import entity_states, source_facts, without_sources
 from recollect.recall.event import locate
 from recollect.recall.explain import explain, matched
@@ -26,8 +26,9 @@ from recollect.recall.request import RecallRequest
 from recollect.recall.rerank import cross_encode, late_interaction
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
+from recollect.recall.then import columns_then, memories_then
 from recollect.recall.understand import BY_EVENT, Query, understand
-from recollect.storage.base import Columns, Floats, Keys, ServedView, Usage, View
+from recollect.storage.base import Floats, Keys, ServedView, Usage, View
 from recollect.telemetry import Run
 from recollect.types import (
     Arm,
@@ -38,7 +39,6 @@ from recollect.types import (
     Memory,
     MemoryType,
     StageScores,
-    State,
 )
 
 # On the development sets the shipped cross-encoder adds 0.8 points of NDCG@10 to late
@@ -48,7 +48,6 @@ CROSSED: Mapping[str, int] = {"low": 0, "mid": 0, "high": 12}
 CROSSED_OWN: Mapping[str, int] = {"low": 0, "mid": 16, "high": 48}
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
-_ACTIVE = tuple(State).index(State.ACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,8 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     """The candidates with all that is known of them before a reranker looks."""
     weights = RRF if settings.fusion == "rrf" else WEIGHTED
     pool = fuse(search.view, found.lists, weights, settings.rrf_k)
-    pool = replace(pool, columns=as_known(pool.columns, search.request.allowed.as_of))
+    as_of = search.request.allowed.as_of
+    pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     return evidence(search.view, search.query, meaning, pool)
 
@@ -287,7 +287,8 @@ def chosen(
 def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> list[Hit]:
     """The answer: what fits, and then its neighbours where they were asked for."""
     rows = chosen(view, ranked, request, settings)
-    hits = _hits(view, ranked, pack(ranked.pool, rows, request.max_tokens))
+    taken = pack(ranked.pool, rows, request.max_tokens)
+    hits = _hits(view, ranked, taken, request.allowed.as_of)
     if request.expand_hops:
         floor = lowest(request, settings)
         hits += [h for h in _neighbours(view, ranked, request, hits) if h.score >= floor]
@@ -299,10 +300,11 @@ def band_of(score: float, calibration: Calibration | None) -> Band:
     return Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
 
 
-def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
+def _hits(view: View, ranked: Ranked, rows: list[int], as_of: int | None) -> list[Hit]:
     pool = ranked.pool
     keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
-    loaded = _as_known(view.load(keys), pool.columns)  # but for those deleted meanwhile
+    # But for those deleted meanwhile.
+    loaded = memories_then(view, view.load(keys), pool.columns, as_of)
     return [
         Hit(
             loaded[key],
@@ -314,17 +316,6 @@ def _hits(view: View, ranked: Ranked, rows: list[int]) -> list[Hit]:
         for key, score, row in zip(keys, finals, rows, strict=True)
         if key in loaded
     ]
-
-
-def _as_known(loaded: Mapping[int, Memory], columns: Columns) -> dict[int, Memory]:
-    """Without the marks of a correction that the columns do not know of."""
-    active = dict(zip(columns.keys.tolist(), (columns.state == _ACTIVE).tolist(), strict=True))
-    return {
-        key: replace(memory, state=State.ACTIVE, superseded_by=None)
-        if active[key] and memory.state is not State.ACTIVE
-        else memory
-        for key, memory in loaded.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,8 +405,8 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
             best[target] = hop
     room = request.max_tokens - sum(hit.memory.tokens for hit in hits)
     out: list[Hit] = []
-    targets = as_known(view.columns(np.array(sorted(best), np.int64)), as_of)
-    loaded = _as_known(view.load(best), targets)
+    targets = columns_then(view, view.columns(np.array(sorted(best), np.int64)), as_of)
+    loaded = memories_then(view, view.load(best), targets, as_of)
     for key, hop in sorted(best.items(), key=lambda e: (-e[1].score, e[0])):
         if key in loaded:
             memory = loaded[key]

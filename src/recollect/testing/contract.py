@@ -24,6 +24,7 @@ from recollect.storage.base import (
     Filter,
     Found,
     KeyLink,
+    Mentions,
     ModelIdentity,
     NewEvidence,
     Retire,
@@ -275,6 +276,31 @@ class StoreContract(ServiceContract):
         assert after.proof_count == before.proof_count + 2
         assert after.last_mentioned_at is not None
         assert after.last_mentioned_at.timestamp() == at / 1e6
+
+    def test_what_was_told_again_after_a_moment_is_known(self) -> None:
+        one, two = self.filled().memories[:2]
+        day = 86_400_000_000
+        told = [
+            NewEvidence(one.key, at * day, None, None, "again") for at in (20_000, 20_010, 20_020)
+        ]
+        undated = NewEvidence(two.key, None, None, None, "again")
+        self.store.commit(BANK, lambda _: Batch(evidence=[*told, undated]))
+        keys = np.array([one.key, two.key], np.int64)
+        view = self.store.view(BANK)
+        assert view.mentions(keys, 20_005 * day) == {one.key: Mentions(2, 20_000 * day)}
+        assert view.mentions(keys, 19_990 * day) == {one.key: Mentions(3, None)}
+        assert view.mentions(keys, 20_020 * day) == {}
+        assert view.mentions(np.empty(0, np.int64), 0) == {}
+
+    def test_a_version_is_told_apart_by_what_came_before_it_was_closed(self) -> None:
+        link, new, at = self._corrected(reworded=True)
+        day = 86_400_000_000
+        told = [NewEvidence(new, at + n * day, None, None, "again") for n in (-2, 5)]
+        self.store.commit(BANK, lambda _: Batch(evidence=told))
+        view = self.store.view(BANK)
+        keys = np.array([link.source, new], np.int64)
+        then = view.mentions(keys, at - 3 * day)
+        assert {k: m.later for k, m in then.items()} == {link.source: 1, new: 2}
 
     def test_a_retired_memory_is_closed_from_then_on(self) -> None:
         reference = self.filled()

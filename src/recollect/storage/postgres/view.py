@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver
-from recollect.storage.base import Filter, Keys, ModelIdentity, ServedView, Usage
+from recollect.storage.base import Filter, Keys, Mentions, ModelIdentity, ServedView, Usage
 from recollect.storage.postgres.search import Searching, listed
 from recollect.storage.postgres.session import Head, Session
 from recollect.storage.sqlite.entities import EntityCache
@@ -90,6 +90,10 @@ class PostgresView(Searching, ServedView):
             then = keys[self.allows(keys, Filter(as_of=as_of))]
             return int((then if len(then) else keys)[0])
         return int(keys[0])
+
+    def mentions(self, keys: Keys, as_of: int) -> Mapping[int, Mentions]:
+        found = self.fetch("mentions_then", keys=listed(keys), as_of=as_of)
+        return {key: Mentions(int(later), last) for key, later, last in found if later}
 
     def following(self, key: int) -> Sequence[int]:
         return [k for (k,) in self.fetch("following", key=key)]

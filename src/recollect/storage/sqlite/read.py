@@ -19,6 +19,7 @@ from recollect.storage.base import (
     Floats,
     Found,
     Keys,
+    Mentions,
     Sharing,
 )
 from recollect.storage.sqlite.columns import Rows
@@ -286,6 +287,20 @@ class SqliteView:
             "SELECT hash FROM documents WHERE bank = ? AND id = ?", (self.number, document_id)
         )
         return rows[0][0] if rows else None
+
+    def mentions(self, keys: Keys, as_of: int) -> Mapping[int, Mentions]:
+        # Evidence stands with the newest version. What came after an earlier one was closed was
+        # never counted there.
+        found = self._execute(
+            """SELECT k.value, sum(e.at > ?3 AND (m.state <> 'revised' OR e.at < m.known_until)),
+              max(CASE WHEN e.at <= ?3 THEN e.at END)
+            FROM json_each(?2) k JOIN memories m ON m.n = (?1 << ?4 | k.value)
+            JOIN memories v ON v.bank = ?1 AND v.id = m.id AND v.state <> 'revised'
+            JOIN evidence e ON e.bank = ?1 AND e.key = (v.n & ?5)
+            GROUP BY 1 HAVING max(e.at) > ?3""",
+            (self.number, orjson.dumps(keys.tolist()).decode(), as_of, KEY_BITS, KEY_MASK),
+        )
+        return {key: Mentions(later, last) for key, later, last in found if later}
 
     def following(self, key: int) -> Sequence[int]:
         held = self.holding("before", sorted(self._versions([key])))

@@ -4,16 +4,15 @@ the `features` table holds and the in-memory index is built from."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.language.dates import to_micros
 from recollect.language.terms import counted, label_hash
 from recollect.lifecycle import WINDOWS as LIFETIME_DAYS
 from recollect.storage.base import NO_TIME, NewMemory
+from recollect.storage.moments import happened, micros, recent
 from recollect.storage.ranking import Field
 from recollect.types import Memory, MemoryType, State
 
@@ -43,8 +42,6 @@ RECORD = np.dtype(
     ]
 )
 
-_EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-
 POSTING = np.dtype([("term", "<i8"), ("length", "<u2"), ("tf", "u1"), ("field", "u1")])
 
 
@@ -60,17 +57,17 @@ class Unseen(NamedTuple):
 
 def record(memory: Memory, unseen: Unseen) -> bytes:
     """The columns of one memory, packed. `happened` is when it occurred, else when it was said."""
-    start, end = _happened(memory)
+    start, end = happened(memory)
     fresh = [t for t in (memory.updated_at, memory.last_reviewed_at) if t is not None]
     row = np.zeros(1, RECORD)
     row[0] = (
         start,
         end,
-        _recent(memory, end),
+        recent(memory, end),
         unseen.known_from,
         NO_TIME if unseen.known_until is None else unseen.known_until,
-        _micros(max(fresh) if fresh else None),
-        _micros(memory.valid_until),
+        micros(max(fresh) if fresh else None),
+        micros(memory.valid_until),
         unseen.statement,
         unseen.slot,
         unseen.before,
@@ -82,30 +79,6 @@ def record(memory: Memory, unseen: Unseen) -> bytes:
         len(memory.tags),
     )
     return row.tobytes()
-
-
-def _happened(memory: Memory) -> tuple[int, int]:
-    """An instant is its own end; "since 2021" has none yet, "until 1990" no beginning."""
-    start, end = memory.occurred_start, memory.occurred_end
-    if start is None and end is None:
-        said = memory.last_mentioned_at or memory.mentioned_at
-        return _micros(said), _micros(said)
-    if memory.occurred_grain is not None and (start is None or end is None):
-        return (
-            to_micros(_EARLIEST if start is None else start),
-            to_micros(_LATEST if end is None else end),
-        )
-    only = start if start is not None else end
-    return _micros(start or only), _micros(end or only)
-
-
-def _recent(memory: Memory, happened_until: int) -> int:
-    """What recency counts from: when it happened, if somebody said when it was told; else when it
-    was told. Among texts that were handed in without a time, one that mentions 1990 is not older
-    than its neighbours."""
-    if memory.mentioned_at is not None and memory.mentioned_at == memory.created_at:
-        return _micros(memory.last_mentioned_at or memory.mentioned_at)
-    return happened_until
 
 
 def postings(memory: Memory) -> bytes:
@@ -156,7 +129,3 @@ def features_row(bank: int, n: int, seq: int, new: NewMemory) -> tuple[object, .
         labels(new.memory.tags),
         ids_blob(new.entity_ids),
     )
-
-
-def _micros(when: datetime | None) -> int:
-    return NO_TIME if when is None else to_micros(when)

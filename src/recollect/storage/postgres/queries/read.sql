@@ -50,6 +50,18 @@ JOIN features f ON f.bank_id = %(bank)s AND f.key = v.key AND {allowed}
 WHERE asked.bank_id = %(bank)s AND asked.key = ANY(%(keys)s::bigint[]) AND asked.state = 'revised'
 GROUP BY asked.key
 
+-- name: mentions_then
+-- Evidence stands with the newest version. What came after an earlier one was closed was never
+-- counted there.
+SELECT m.key,
+  count(*) FILTER (WHERE e.at > %(as_of)s AND (m.state <> 'revised' OR e.at < m.known_until)),
+  max(e.at) FILTER (WHERE e.at <= %(as_of)s)
+FROM memories m
+JOIN memories v ON v.bank_id = %(bank)s AND v.id = m.id AND v.state <> 'revised'
+JOIN evidence e ON e.bank_id = %(bank)s AND e.key = v.key
+WHERE m.bank_id = %(bank)s AND m.key = ANY(%(keys)s::bigint[])
+GROUP BY m.key HAVING max(e.at) > %(as_of)s
+
 -- name: following
 SELECT f.key FROM memories asked
 JOIN memories v ON v.bank_id = %(bank)s AND v.id = asked.id

@@ -1,0 +1,39 @@
+"""The times that ranking reads of a memory, made of the times it has."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from recollect.language.dates import to_micros
+from recollect.storage.base import NO_TIME
+from recollect.types import Memory
+
+_EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+
+def happened(memory: Memory) -> tuple[int, int]:
+    """An instant is its own end; "since 2021" has none yet, "until 1990" no beginning."""
+    start, end = memory.occurred_start, memory.occurred_end
+    if start is None and end is None:
+        said = memory.last_mentioned_at or memory.mentioned_at
+        return micros(said), micros(said)
+    if memory.occurred_grain is not None and (start is None or end is None):
+        return (
+            to_micros(_EARLIEST if start is None else start),
+            to_micros(_LATEST if end is None else end),
+        )
+    only = start if start is not None else end
+    return micros(start or only), micros(end or only)
+
+
+def recent(memory: Memory, happened_until: int) -> int:
+    """What recency counts from: when it happened, if somebody said when it was told; else when it
+    was told. Among texts that were handed in without a time, one that mentions 1990 is not older
+    than its neighbours."""
+    if memory.mentioned_at is not None and memory.mentioned_at == memory.created_at:
+        return micros(memory.last_mentioned_at or memory.mentioned_at)
+    return happened_until
+
+
+def micros(when: datetime | None) -> int:
+    return NO_TIME if when is None else to_micros(when)
