@@ -113,8 +113,9 @@ def test_floors_on_results_hold_for_all_of_them(
     def of(hit: Hit) -> float:
         return hit.score if score == "score" else hit.scores["relevance"]
 
-    floor = max(of(h) for h in memory.recall("b", "rooibos tea"))
-    kept = memory.recall("b", "rooibos tea", min_scores={stage: floor})
+    then = "2030-01-01"  # the clock moves scores
+    floor = max(of(h) for h in memory.recall("b", "rooibos tea", query_timestamp=then))
+    kept = memory.recall("b", "rooibos tea", min_scores={stage: floor}, query_timestamp=then)
     assert [of(h) for h in kept] == [pytest.approx(floor)]
 
 

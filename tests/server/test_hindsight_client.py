@@ -200,12 +200,14 @@ def test_budget_and_max_tokens(client: Hindsight, diary: str) -> None:
 
 
 def test_scores_of_every_stage_and_their_floors(client: Hindsight, diary: str) -> None:
-    found = client.recall(diary, "Who repaired the blue kayak?").results
-    best = found[0].scores
+    asked = {"query": "Who repaired the blue kayak?", "query_timestamp": "2026-10-01T00:00:00"}
+    found = client.recall(diary, **asked).results
+    best, last = found[0].scores, found[-1].scores
     assert best is not None
-    assert best.final >= found[-1].scores.final  # type: ignore[union-attr]
+    assert last is not None
+    assert best.final > last.final
     assert None not in (best.reranker, best.semantic, best.keyword)
-    kept = client.recall(diary, "Who repaired the blue kayak?", min_scores={"final": best.final})
+    kept = client.recall(diary, **asked, min_scores={"final": best.final})
     assert [r.id for r in kept.results] == [found[0].id]
 
 

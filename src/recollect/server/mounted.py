@@ -34,8 +34,8 @@ class McpAtWork:
 
     def routes(self) -> list[Route | Mount]:
         return [
-            Route(PATH, endpoint=self, include_in_schema=False),
-            Mount(PATH, app=self),
+            Route(PATH, endpoint=self, name="mcp", include_in_schema=False),
+            Mount(PATH, app=self, name="mcp"),
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,6 +56,8 @@ class McpAtWork:
         request.state.caller = self._gate.admit(given, None, Permission.READ)
 
     def _allows(self, request: Request, bank: str, action: Literal["read", "write"]) -> bool:
+        if action == "write":  # for the audit
+            request.state.bank, request.state.scope = bank, Permission.WRITE
         if self._gate.open():
             caller = ANYBODY
         else:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from recollect.server import render
+from recollect.server import holdings
 from recollect.server.access import administering, authorize, note, reading
 from recollect.server.answers import (
     BankAnswer,
@@ -44,7 +44,7 @@ async def list_banks(
     page = found[start.offset : start.offset + limit]
     return Json(
         {
-            "banks": [render.bank_item(b) for b in page],
+            "banks": [holdings.bank_item(b) for b in page],
             "total": len(found),
             "limit": limit,
             "offset": start.offset,
@@ -66,7 +66,7 @@ def _settings(body: BankBody) -> dict[str, Any]:
 )
 async def create_or_update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
     state = serving(request)
-    return Json(render.profile(await state.write(_put, state, bank_id, _settings(body))))
+    return Json(holdings.profile(await state.write(_put, state, bank_id, _settings(body))))
 
 
 def _put(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
@@ -88,7 +88,7 @@ def _merge(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
 )
 async def update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
     state = serving(request)
-    return Json(render.profile(await state.write(_merge, state, bank_id, _settings(body))))
+    return Json(holdings.profile(await state.write(_merge, state, bank_id, _settings(body))))
 
 
 @router.get(
@@ -99,7 +99,7 @@ async def update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
 )
 async def get_bank_profile(request: Request, bank_id: BankId) -> Any:
     state = serving(request)
-    return Json(render.profile(await state.read(state.memory.bank, bank_id)))
+    return Json(holdings.profile(await state.read(state.memory.bank, bank_id)))
 
 
 @router.delete(
@@ -117,6 +117,7 @@ async def delete_bank(request: Request, bank_id: BankId) -> Any:
         return held.memories
 
     count = await state.write(work)
+    request.state.counts = {"deleted": count}
     note(request, deleted=count)
     return Json({"success": True, "message": f"{bank_id} is gone", "deleted_count": count})
 
@@ -136,7 +137,7 @@ async def get_stats(
 
     def work() -> dict[str, Any]:
         bank, found = state.memory.bank(bank_id), state.memory.stats(bank_id)
-        return render.stats(bank, found, state.operation_counts(bank_id))
+        return holdings.stats(bank, found, state.operation_counts(bank_id))
 
     return Json(await state.read(work))
 

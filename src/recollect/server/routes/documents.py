@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.server import render
+from recollect.server import holdings
 from recollect.server.access import authorize, note, reading, writing
 from recollect.server.answers import (
     ChunkAnswer,
@@ -86,7 +86,7 @@ def _listed(
     start, memory = place(cursor, offset), state.memory
     page = memory.documents(bank, limit=limit, after=start.after, offset=start.offset, **where)
     return {
-        "items": [render.document_item(d) for d in page],
+        "items": [holdings.document_item(d) for d in page],
         "total": memory.count_documents(bank, **where),
         "limit": limit,
         "offset": start.offset,
@@ -110,7 +110,7 @@ async def get_document(request: Request, bank_id: BankId, document_id: DocumentI
 def _document(state: Serving, bank: str, document_id: str) -> dict[str, Any]:
     found = state.memory.document(bank, document_id)
     memories = state.memory.memories(bank, document_id=document_id, limit=found.memories)
-    return render.document(found, Counter(m.type.value for m in memories))
+    return holdings.document(found, Counter(m.type.value for m in memories))
 
 
 @router.patch(
@@ -144,6 +144,7 @@ async def delete_document(request: Request, bank_id: BankId, document_id: Docume
     """With everything that came only from it."""
     state = serving(request)
     count = await state.write(state.memory.forget, bank_id, document_id=document_id)
+    request.state.counts = {"deleted": count}
     note(request, deleted=count, document=document_id)
     return Json(
         {
@@ -181,7 +182,7 @@ async def list_chunks(
         found = state.memory.chunks(bank_id, document_id)
         page = found[start.offset : start.offset + limit]
         return {
-            "items": [render.chunk(c, bank_id, document.created_at) for c in page],
+            "items": [holdings.chunk(c, bank_id, document.created_at) for c in page],
             "total": len(found),
             "limit": limit,
             "offset": start.offset,
@@ -232,7 +233,7 @@ def _chunk(state: Serving, bank: str, chunk_id: str) -> dict[str, Any] | None:
     for chunk in state.memory.chunks(bank, document_id):
         if chunk.id == chunk_id:
             document = state.memory.document(bank, document_id)
-            return render.chunk(chunk, bank, document.created_at)
+            return holdings.chunk(chunk, bank, document.created_at)
     return None
 
 

@@ -8,7 +8,7 @@ import orjson
 from fastapi import APIRouter, Query, Request
 
 from recollect.errors import InvalidInput
-from recollect.server import render
+from recollect.server import holdings, render
 from recollect.server.access import reading
 from recollect.server.answers import EntityAnswer, EntityGraphAnswer, EntityList, TagList
 from recollect.server.paging import numbered, place
@@ -66,7 +66,7 @@ async def list_entities(
     )
     return Json(
         {
-            "items": [render.entity(p) for p in found],
+            "items": [holdings.entity(p) for p in found],
             "total": total,
             "limit": limit,
             "offset": start.offset,
@@ -99,7 +99,7 @@ async def get_entity_graph(
         min_count=min_count,
         **_visible(tags, tags_match, tag_groups),
     )
-    return Json(render.entity_graph(found, limit))
+    return Json(holdings.entity_graph(found, limit))
 
 
 @router.get(
@@ -122,7 +122,7 @@ async def get_entity(
     seen = _visible(tags, tags_match, tag_groups)
     found = await state.read(state.memory.entity, bank_id, number, **seen)
     observed = [render.observed(m) for m in found.observations]
-    return Json(render.entity(found) | {"observations": observed})
+    return Json(holdings.entity(found) | {"observations": observed})
 
 
 @router.get("/tags", operation_id="list_tags", responses=answers(TagList), dependencies=[reading])

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import StreamingResponse
 
 from recollect.errors import InvalidInput
-from recollect.server import render
+from recollect.server import holdings
 from recollect.server.access import administering, note, reading
 from recollect.server.answers import Answer, BankAnswer
 from recollect.server.respond import Json, answers
@@ -97,7 +97,7 @@ async def import_bank(
 
     made = await state.write(lambda: state.memory.import_bank(_objects(body), bank_id))
     note(request, new=made.memories)
-    return Json(render.profile(made))
+    return Json(holdings.profile(made))
 
 
 def _objects(body: bytes) -> Iterator[dict[str, Any]]:

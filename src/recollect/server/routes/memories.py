@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 
 from recollect.errors import InvalidInput
-from recollect.server import render
+from recollect.server import holdings, render
 from recollect.server.access import note, reading, writing
 from recollect.server.answers import (
     Deleted,
@@ -79,6 +79,7 @@ async def retain_memories(
             request_key=idempotency_key,
         )
         note(request, items=operation.items, operation=operation.id)
+        request.state.counts = {"accepted": operation.items}
         return Json(_accepted(operation))
     if idempotency_key is not None:
         result = await state.write(
@@ -234,6 +235,7 @@ async def delete_memory(request: Request, bank_id: BankId, memory_id: MemoryId) 
     """Delete one memory with everything derived only from it: text, vectors, terms, links."""
     state = serving(request)
     count = await state.write(state.memory.forget, bank_id, memory_id)
+    request.state.counts = {"deleted": count, "memory_id": memory_id}
     note(request, deleted=count, memory=memory_id)
     return Json({"success": True, "message": f"{memory_id} is gone", "deleted_count": count})
 
@@ -248,6 +250,7 @@ async def clear_memories(request: Request, bank_id: BankId, type: Type = None) -
     """Delete all memories of the bank, or all of one type."""
     state = serving(request)
     count = await state.write(state.memory.clear, bank_id, type=type)
+    request.state.counts = {"deleted": count}
     note(request, deleted=count)
     return Json({"success": True, "message": None, "deleted_count": count})
 
@@ -283,6 +286,6 @@ async def get_graph(
         found = state.memory.memories(bank_id, limit=limit, **where)
         shown = [m for m in found if chunk_id is None or m.chunk_id == chunk_id]
         total = state.memory.count(bank_id, **where)
-        return render.memory_graph(shown, state.memory.linked(bank_id, shown), total, limit)
+        return holdings.memory_graph(shown, state.memory.linked(bank_id, shown), total, limit)
 
     return Json(await state.read(work))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 
 from recollect.errors import InvalidInput
-from recollect.server import render
+from recollect.server import holdings
 from recollect.server.access import reading, writing
 from recollect.server.answers import OperationDone, OperationList, OperationStatus
 from recollect.server.operations import HINDSIGHT_NAMES
@@ -51,7 +51,7 @@ async def list_operations(
             "total": total,
             "limit": limit,
             "offset": start.offset,
-            "operations": [render.operation(o) for o in page],
+            "operations": [holdings.operation(o) for o in page],
             "next_cursor": after(page[-1].id) if len(page) == limit else None,
         }
 
@@ -83,7 +83,7 @@ async def get_operation(
     found = await state.read(state.operations.operation, bank_id, operation_id)
     if found is None:
         return Json({"operation_id": operation_id, "status": "not_found"})
-    return Json(render.operation(found, payload=include_payload))
+    return Json(holdings.operation(found, payload=include_payload))
 
 
 def _done(operation_id: str, says: str) -> Json:
