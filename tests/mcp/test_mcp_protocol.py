@@ -220,3 +220,14 @@ async def test_it_can_be_mounted_as_its_documentation_says(filled: recollect.Rec
     with serving(app) as address:
         async with over_http(f"{address}/mcp") as agent:
             assert "Carol" in (await agent("recall", query="Who is Alice's manager?")).text
+
+
+async def test_a_store_that_cannot_be_opened_is_told_by_every_answer_until_it_can(db: Path) -> None:
+    db.write_text("this is a letter, not a store" * 100, "utf-8")
+    async with over_stdio(db) as agent:
+        refused = await agent("recall", query="anything")
+        assert refused.failed and str(db) in refused.text and "hint:" in refused.text
+        with pytest.raises(MCPError, match="hint:"):
+            await agent.client.list_resources()
+        db.unlink()
+        assert not (await agent("retain", content="The staging server is called heron.")).failed

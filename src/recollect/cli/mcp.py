@@ -8,6 +8,7 @@ from functools import wraps
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -82,13 +83,34 @@ def serve(session: Session, bank: BankName = "default") -> None:
         from recollect.mcp import serve_stdio
     except ModuleNotFoundError as error:
         raise _incomplete(error.name) from error
-    with session.open() as memory:
-        _end_at_once(memory)
-        if sys.stdin.isatty():
-            talk(
-                "an agent talks to this, not a person: see `recollect mcp install`; Ctrl-C ends it"
-            )
+    memory = Memory(session)
+    if sys.stdin.isatty():
+        memory()
+        talk("an agent talks to this, not a person: see `recollect mcp install`; Ctrl-C ends it")
+    _end_at_once(memory)
+    try:
         serve_stdio(memory, bank=bank_for(bank, Path.cwd()))
+    finally:
+        memory.close()
+
+
+class Memory:
+    """The store, opened when it is first needed; when that fails, the next call tries again."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = Lock()
+        self._opened: Recollect | None = None
+
+    def __call__(self) -> Recollect:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._session.open()
+            return self._opened
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
 
 
 def _incomplete(package: str | None) -> Exception:
@@ -99,7 +121,7 @@ def _incomplete(package: str | None) -> Exception:
     )
 
 
-def _end_at_once(memory: Recollect) -> None:
+def _end_at_once(memory: Memory) -> None:
     """On Ctrl-C: the thread that reads stdin cannot be woken, and would be waited for."""
     import os
     import signal

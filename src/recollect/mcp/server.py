@@ -21,7 +21,7 @@ import mcp_types as mcp
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 import recollect
 from recollect.errors import InvalidInput, RecollectError
@@ -44,6 +44,10 @@ logger = logging.getLogger("recollect.mcp")
 Allow = Callable[["Request", str, Literal["read", "write"]], bool]
 """May this HTTP request read, or write, that bank? A bank it may not read does not exist for it."""
 
+Opened = Recollect | Callable[[], Recollect]
+"""A store, or what opens it when it is first needed, and is asked again when that failed: an agent
+is told by a tool's answer why its memory is not there, not by a server that did not start."""
+
 Context = ServerRequestContext[Any, Any]
 _SESSION = "mcp-session-id"
 
@@ -52,7 +56,7 @@ class Face:
     """The handlers of one server: which store, which default bank, whose conversation."""
 
     def __init__(
-        self, memory: Recollect, bank: str, *, allow: Allow | None = None, http: bool = False
+        self, memory: Opened, bank: str, *, allow: Allow | None = None, http: bool = False
     ) -> None:
         check_bank_name(bank)
         self._memory = memory
@@ -111,18 +115,21 @@ class Face:
         # Without a session the answer carries a name to come back with.
         minted = None if named or not self._http or name != "recall" else secrets.token_hex(3)
         async with stage_events(ctx) as on_event:
-            call = self._call(ctx, named or minted, on_event)
-            answer = await _in_thread(partial(tool.run, call, arguments))
+            answer = await _in_thread(
+                lambda: tool.run(self._call(ctx, named or minted, on_event), arguments)
+            )
         return answer if minted is None else _to_come_back(answer, minted)
 
     def _call(
         self, ctx: Context, conversation: str | None, on_event: OnEvent | None = None
     ) -> Call:
+        """On a worker's thread: the store may have to be opened."""
+        memory = self._memory if isinstance(self._memory, Recollect) else self._memory()
         held = self._conversation(ctx, conversation)
         if self._allow is None:
-            return Call(self._memory, self._bank, held, on_event=on_event)
+            return Call(memory, self._bank, held, on_event=on_event)
         request: Any = ctx.request
-        return Call(self._memory, self._bank, held, partial(self._allow, request), on_event)
+        return Call(memory, self._bank, held, partial(self._allow, request), on_event)
 
     def _conversation(self, ctx: Context, name: str | None) -> Conversation:
         """On HTTP by name: the session's, or one that a call gives. The credentials are part of
@@ -140,8 +147,11 @@ class Face:
     # --- resources ---------------------------------------------------------------------------
 
     async def list_resources(self, ctx: Context, params: Any) -> mcp.ListResourcesResult:
-        call = self._call(ctx, self._session(ctx))
-        listed = await _in_thread(lambda: list(resources.listing(call)))
+        session = self._session(ctx)
+        try:
+            listed = await _in_thread(lambda: list(resources.listing(self._call(ctx, session))))
+        except RecollectError as error:
+            raise MCPError(INTERNAL_ERROR, str(error)) from error
         return mcp.ListResourcesResult(
             resources=[
                 mcp.Resource(uri=r.uri, name=r.name, description=r.says, mime_type=r.mime)
@@ -162,9 +172,11 @@ class Face:
     async def read_resource(
         self, ctx: Context, params: mcp.ReadResourceRequestParams
     ) -> mcp.ReadResourceResult:
-        call = self._call(ctx, self._session(ctx))
+        session = self._session(ctx)
         try:
-            mime, text = await _in_thread(partial(resources.read, call, params.uri))
+            mime, text = await _in_thread(
+                lambda: resources.read(self._call(ctx, session), params.uri)
+            )
         except RecollectError as error:
             raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri}) from error
         contents = mcp.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
@@ -172,7 +184,7 @@ class Face:
 
 
 def make_server(
-    memory: Recollect, *, bank: str = "default", allow: Allow | None = None, http: bool = False
+    memory: Opened, *, bank: str = "default", allow: Allow | None = None, http: bool = False
 ) -> Server[Any]:
     """The tools and resources of a store as an MCP server that no transport carries yet."""
     face = Face(memory, bank, allow=allow, http=http)
@@ -241,7 +253,7 @@ def http_app(
     return server.streamable_http_app(streamable_http_path=path, transport_security=security)
 
 
-def serve_stdio(memory: Recollect, *, bank: str = "default") -> None:
+def serve_stdio(memory: Opened, *, bank: str = "default") -> None:
     """Serve one client on stdin and stdout until it closes them. Talk goes to stderr."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     server = make_server(memory, bank=bank)
@@ -255,10 +267,10 @@ def serve_stdio(memory: Recollect, *, bank: str = "default") -> None:
     anyio.run(run)
 
 
-async def _warm(memory: Recollect, bank: str) -> None:
+async def _warm(memory: Opened, bank: str) -> None:
     """Meanwhile the client reads what tools there are."""
     try:
-        await _in_thread(partial(warm, memory, bank))
+        await _in_thread(lambda: warm(memory if isinstance(memory, Recollect) else memory(), bank))
     except RecollectError as error:
         logger.warning("%s", error)  # and the first recall will say so, too
 
