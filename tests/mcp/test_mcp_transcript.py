@@ -10,9 +10,10 @@ import pytest
 
 import recollect
 from recollect.errors import StoreError
+from recollect.language.tokens import count_tokens
 from recollect.mcp import places
 from recollect.mcp.resident import Resident
-from recollect.mcp.transcript import cleaned, exchanges, pieces
+from recollect.mcp.transcript import MOST, PIECE, cleaned, exchanges, pieces
 
 
 def user(text: Any, uuid: str = "u1", **more: Any) -> dict[str, Any]:
@@ -104,6 +105,16 @@ def test_a_long_answer_becomes_several_memories_between_paragraphs() -> None:
     cut = pieces(text)
     assert 1 < len(cut) <= 6 and all(piece.startswith("Paragraph") for piece in cut)
     assert pieces("one\n\ntwo") == ["one\n\ntwo"]
+
+
+def test_of_a_pasted_log_the_beginning_is_kept() -> None:
+    log = "\n".join(
+        f"12:00:{n % 60:02d} request {n} took {n} ms and was served" for n in range(9000)
+    )
+    cut = pieces("Why is it slow?\n\n" + log)
+    assert cut[0].startswith("Why is it slow?") and len(cut) == MOST
+    assert all(count_tokens(piece) <= PIECE for piece in cut)
+    assert count_tokens(pieces("word " * 9000)[0]) <= PIECE
 
 
 # --- the spool -------------------------------------------------------------------------------

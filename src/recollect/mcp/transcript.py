@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from recollect.language.tokens import count_tokens
+from recollect.language.tokens import count_tokens, truncate
 
-PIECE = 200  # tokens of one memory; a long answer is cut between paragraphs
+PIECE = 200  # tokens of one memory
+MOST = 20  # memories of one prompt, or one answer
 
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _INSERTED = re.compile(
@@ -117,14 +118,27 @@ def cleaned(text: str) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """Paragraphs together as long as they are short enough to be one memory."""
+    """As few as are each short enough to be one memory, cut between paragraphs, else lines. Of
+    what goes on and on, a log that was pasted, the beginning is kept."""
     out: list[str] = []
+    for gap, part in _parts(text):
+        joined = f"{out[-1]}{gap}{part}" if out else part
+        if out and count_tokens(joined) <= PIECE:
+            out[-1] = joined
+        elif len(out) < MOST:
+            out.append(part)
+        else:
+            break
+    return out
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Paragraphs, and the lines of those too long, each with what stands before it."""
     for paragraph in (p.strip() for p in re.split(r"\n\s*\n", text)):
         if not paragraph:
             continue
-        joined = f"{out[-1]}\n\n{paragraph}" if out else paragraph
-        if out and count_tokens(joined) <= PIECE:
-            out[-1] = joined
-        else:
-            out.append(paragraph)
-    return out
+        if count_tokens(paragraph) <= PIECE:
+            yield "\n\n", paragraph
+            continue
+        for number, line in enumerate(paragraph.split("\n")):
+            yield "\n" if number else "\n\n", truncate(line, PIECE)
