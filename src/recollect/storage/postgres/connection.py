@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -41,7 +43,9 @@ class Lost(Exception):
 
 
 class Connections:
-    """A pool of at most `size` connections to one server."""
+    """At most `size` connections to one server, and half as many more for whoever holds one
+    already: were there one pool for both, enough callers that each hold a view and need another
+    connection would wait for each other."""
 
     def __init__(self, dsn: str, schema: str, size: int, patience: float, lock_ms: int) -> None:
         self.place = place(dsn)
@@ -49,23 +53,32 @@ class Connections:
         self._lock_ms = lock_ms
         self._patience = patience
         self._info: TypeInfo | None = None
-        self._pool: ConnectionPool[Db] = ConnectionPool(
+        self._lock = threading.Lock()
+        self._holding: Counter[int] = Counter()  # by thread: connections taken and not given back
+        self._taken: dict[int, tuple[ConnectionPool[Db], int]] = {}  # from which pool, by whom
+        self._first = self._pool(dsn, 1, size)
+        self._further = self._pool(dsn, 0, max(2, size // 2))
+
+    def _pool(self, dsn: str, least: int, most: int) -> ConnectionPool[Db]:
+        return ConnectionPool(
             dsn,
-            min_size=1,
-            max_size=size,
+            min_size=least,
+            max_size=most,
             open=False,
             configure=self._configure,
             num_workers=1,
             name="recollect",
-            timeout=patience,
+            timeout=self._patience,
             kwargs={"autocommit": True, "connect_timeout": 10, **_keepalive(dsn)},
         )
 
     def open(self) -> None:
-        self._pool.open(wait=True, timeout=self._patience)
+        self._first.open(wait=True, timeout=self._patience)
+        self._further.open()
 
     def close(self) -> None:
-        self._pool.close(timeout=2.0)
+        for pool in (self._first, self._further):
+            pool.close(timeout=2.0)
 
     def _configure(self, connection: Db) -> None:
         prepare_session(connection, self._schema, self._lock_ms)
@@ -82,11 +95,12 @@ class Connections:
     def acquire(self) -> tuple[Db, float]:
         """A connection and the seconds it took to get it. Tried again and again, each time with
         more patience: under pressure a call gets slower, not wrong."""
-        began, wait = time.perf_counter(), FIRST_WAIT
+        began, wait, me = time.perf_counter(), FIRST_WAIT, threading.get_ident()
+        pool = self._further if self._holding[me] else self._first
         while True:
             left = self._patience - (time.perf_counter() - began)
             try:
-                connection = self._pool.getconn(timeout=max(0.01, min(wait, left)))
+                connection = pool.getconn(timeout=max(0.01, min(wait, left)))
                 break
             except PoolClosed as error:
                 raise StoreError(
@@ -94,27 +108,29 @@ class Connections:
                 ) from error
             except (PoolTimeout, TooManyRequests) as error:
                 if left <= wait:
-                    raise self._exhausted() from error
+                    raise self._exhausted(pool) from error
                 wait *= 2
+        with self._lock:
+            self._holding[me] += 1
+            self._taken[id(connection)] = (pool, me)
         took = time.perf_counter() - began
         waited("connection", took)
         if took > SLOW:
-            log.warning("waited %.0f ms for a connection: %s", took * 1e3, self._state())
+            log.warning("waited %.0f ms for a connection: %s", took * 1e3, _state(pool))
         return connection, took
 
     def release(self, connection: Db) -> None:
-        self._pool.putconn(connection)
+        """From whichever thread: a view may end where it did not begin."""
+        with self._lock:
+            pool, owner = self._taken.pop(id(connection))
+            self._holding[owner] -= 1
+            if not self._holding[owner]:
+                del self._holding[owner]
+        pool.putconn(connection)
 
-    def _state(self) -> str:
-        held = self._pool.get_stats()
-        return (
-            f"{held.get('pool_size', 0)} of {self._pool.max_size} in the pool,"
-            f" {held.get('pool_available', 0)} idle, {held.get('requests_waiting', 0)} waiting"
-        )
-
-    def _exhausted(self) -> StoreUnavailable:
+    def _exhausted(self, pool: ConnectionPool[Db]) -> StoreUnavailable:
         return StoreUnavailable(
-            f"no connection to {self.place} within {self._patience:g} s ({self._state()})",
+            f"no connection to {self.place} within {self._patience:g} s ({_state(pool)})",
             hint="is the server up? under load, raise pool_size or run fewer callers at once",
         )
 
@@ -147,10 +163,19 @@ class Connections:
                         hint="what was acknowledged is safe; try again when the server is back",
                     ) from lost
                 log.warning("lost a connection to %s (%s), trying again", self.place, lost)
-                self._pool.check()  # others of the pool may have gone the same way
+                for pool in (self._first, self._further):
+                    pool.check()  # others may have gone the same way
                 if tries > 1:
                     time.sleep(wait)
                     wait *= 2
+
+
+def _state(pool: ConnectionPool[Db]) -> str:
+    held = pool.get_stats()
+    return (
+        f"{held.get('pool_size', 0)} of {pool.max_size} in the pool,"
+        f" {held.get('pool_available', 0)} idle, {held.get('requests_waiting', 0)} waiting"
+    )
 
 
 def prepare_session(connection: Db, schema: str, lock_ms: int) -> None:
