@@ -90,7 +90,6 @@ def document_item(document: Document) -> dict[str, Any]:
         "content_hash": None,
         "created_at": iso(document.created_at),
         "updated_at": iso(document.updated_at),
-        "text_length": len(document.text or ""),
         "memory_unit_count": document.memories,
         "chunk_count": document.chunks,
         "retain_params": {"context": document.context} if document.context else None,
@@ -102,6 +101,7 @@ def document_item(document: Document) -> dict[str, Any]:
 def document(document: Document, by_type: Mapping[str, int]) -> dict[str, Any]:
     return document_item(document) | {
         "original_text": document.text,
+        "text_length": len(document.text or ""),
         "nodes_by_fact_type": by_type,
         "observation_scopes": None,
     }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 30  # for requests in flight when told to stop
 BACKLOG = 2048
+M_ARENA_MAX = -8  # of malloc.h
 COUNTED = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -29,6 +30,7 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
     from recollect.server.observe import configure_logging
 
     configure_logging(settings.log_format, settings.log_level)
+    _share_arenas()
     if settings.workers < 1:
         raise ConfigError(f"workers = {settings.workers}", hint="1, or as many as there are cores")
     if settings.workers > 1 and settings.db == ":memory:":
@@ -101,6 +103,16 @@ def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)
+
+
+def _share_arenas() -> None:
+    """glibc gives every thread a heap of its own, and what one frees the others cannot use: with
+    twenty threads that kept 50 of 310 MB. Two heaps are as fast here."""
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, 2)
 
 
 def _early(memory: Recollect) -> None:
