@@ -381,6 +381,46 @@ def test_one_way_writes_no_notes(memory: Recollect, note: Path, run: Run) -> Non
     assert note.read_text() == NOTE and not (note.parent / "memories").exists()
 
 
+def test_what_one_way_did_not_write_is_written_later(
+    memory: Recollect, note: Path, run: Run
+) -> None:
+    memory.update(BANK, "keys", scope="ops")
+    run(one_way=True)
+    run(one_way=True)
+    assert run().edited == ["keys.md"]
+    assert "scope: ops" in note.read_text()
+
+
+def test_a_write_that_failed_is_made_up_for(
+    memory: Recollect, note: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recollect.vault import files
+
+    memory.update(BANK, "keys", scope="ops")
+    with monkeypatch.context() as full:
+        full.setattr(files, "_still", _no_room)  # the disk fills up while the note is written
+        report = run()
+    assert "No space left" in report.problems[0].cause and note.read_text() == NOTE
+    assert sorted(p.name for p in note.parent.iterdir()) == [".recollect", "keys.md"]
+    assert run().edited == ["keys.md"]
+
+
+def _no_room(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_statement_that_another_note_replaces_is_not_written_into_its_note(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "2020-01-01.md").write_text("Priya lives in Berlin.")
+    run()
+    (vault / "2026-01-01.md").write_text("Priya lives in Rome.")
+    run()
+    states = {m.title: m.state for m in memory.memories(BANK)}
+    assert states["2020-01-01"] is State.SUPERSEDED
+    assert (vault / "2020-01-01.md").read_text() == "Priya lives in Berlin."
+
+
 def test_a_folder_that_is_suddenly_empty_is_not_believed(
     memory: Recollect, vault: Path, run: Run
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,6 +39,8 @@ class Watching:
     def __init__(self, db: Path, vault: Path) -> None:
         command = [sys.executable, "-c", WATCH, str(db), str(vault)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.patience = threading.Timer(PATIENCE, self.process.kill)
+        self.patience.start()
 
     def next(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -53,6 +56,7 @@ def watching(db: Path, vault: Path) -> Iterator[Watching]:
         assert here.next() == {"began": True}
         yield here
     finally:
+        here.patience.cancel()
         here.process.kill()
         here.process.wait()
 

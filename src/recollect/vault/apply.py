@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,14 @@ class Applying:
         self._report = report
         self._resolve = resolve
         self.retained: list[Step] = []  # to be noted down once the bank has been read again
+        self.superseded: set[str] = set()  # memories that a new note's statement replaced
+        self.failed = False
 
     # --- towards the bank --------------------------------------------------------------------
 
     def retain(self, steps: list[Step], progress: Progress | None) -> None:
         """In parts, two at a time: while one is embedded, another is understood and stored."""
-        for step in steps:
-            self.guard(step, lambda s=step: self.keep_other_side(s))
+        steps = [s for s in steps if self.guard(s, lambda s=s: self.keep_other_side(s))]
         parts = [steps[at : at + PART] for at in range(0, len(steps), PART)]
         done = _Counted(len(steps), progress)
 
@@ -94,11 +96,12 @@ class Applying:
         """The memories made of each; one that is refused is told apart from the others."""
         items = [self._item(step) for step in steps]
         try:
-            outcomes = self._memory.retain(self._bank, items).items
+            result = self._memory.retain(self._bank, items)
         except InvalidInput:
             return [self._retain_one(s, i) for s, i in zip(steps, items, strict=True)]
         done.more(len(steps))
-        return [outcome.memory_ids for outcome in outcomes]
+        self.superseded.update(result.superseded)
+        return [outcome.memory_ids for outcome in result.items]
 
     def _retain_one(self, step: Step, item: dict[str, Any]) -> Made:
         made: list[tuple[str, ...]] = []
@@ -333,7 +336,7 @@ class Applying:
 
     # --- noting it down ----------------------------------------------------------------------
 
-    def note_down(self, step: Step, unit: Unit | None) -> None:
+    def note_down(self, step: Step, unit: Unit | None, *, unsent: bool = False) -> None:
         """What both sides look like now. Of the bank's fields, those that were sent are as it
         holds them now; the others as they were when they were compared: what somebody else
         changed meanwhile is found by the next sync."""
@@ -346,6 +349,9 @@ class Applying:
                 _once(self._report.renamed, pair.path)
         before = pair.entry
         held = _bank_digests(step, unit)
+        if unsent and before is not None:  # for the day on which notes may be written again
+            held = {k: v for k, v in held.items() if k not in step.merge.to_file}
+            held |= {k: v for k, v in before.bank.items() if k in step.merge.to_file}
         on_file = digests(file.fields)
         if step.do is Do.REWORD and before is not None:
             on_file = dict(before.file)  # read again by the next pass, as any edit
@@ -365,6 +371,15 @@ class Applying:
             before.linked if before is not None else "",
         )
 
+    def note_superseded(self) -> None:
+        """A statement of one note that replaces that of another is found out by the bank, at every
+        sync of these notes. That is no change to be written into anybody's file."""
+        for path, entry in list(self._state.entries.items()):
+            if entry.id in self.superseded and entry.form == "memory":
+                held = digests(mapping.of_memory(self._memory.load(self._bank, entry.id)))
+                known = {**entry.bank, **{k: v for k, v in held.items() if k == "retired"}}
+                self._state.entries[path] = replace(entry, bank=known)
+
     def let_go(self, step: Step) -> None:
         """The note is no longer where it was; another one may be there by now."""
         was = step.pair.was or ""
@@ -382,6 +397,7 @@ class Applying:
                 raise
             cause = error.message.removeprefix(step.path).lstrip(":, ")
             self._report.problems.append(Problem(step.path, cause, error.hint))
+            self.failed = True
             return False
         return True
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from recollect.vault.fields import LISTS, META, Fields, mark
+from recollect.vault.fields import INVALIDATED, LISTS, META, Fields, mark
 
 # An empty field here means that the author left it to us.
 _DERIVED = ("type", "title")
@@ -59,8 +59,10 @@ def _changed(value: Any, before: str | None) -> bool:
 def _unknown(out: Merge, key: str, mine: Any, theirs: Any) -> None:
     """Nobody knows who changed what: what only one side has, the other gets."""
     if key == "retired":
-        # A note that is there and says nothing of the kind is meant to be remembered.
-        out.to_bank[key] = mine
+        # A note that is there and says nothing of the kind is meant to be remembered; that another
+        # statement has replaced it is for the bank to know.
+        if mine is not None or theirs == INVALIDATED:
+            out.to_bank[key] = mine
     elif mine is None:
         if key not in _DERIVED:
             out.to_file[key] = theirs

@@ -58,8 +58,14 @@ def sync(
     if options.dry_run:
         report = _Pass(memory, bank, root, options).run(None)
     else:
-        with alone(root):
-            report = _passes(memory, bank, root, options, progress)
+        try:
+            with alone(root):
+                report = _passes(memory, bank, root, options, progress)
+        except OSError as error:
+            raise InvalidInput(
+                f"{root} cannot be synced: {error.strerror or error}",
+                hint="a sync notes in the folder what it did: it must be writable",
+            ) from error
     report.dry_run, report.seconds = options.dry_run, time.monotonic() - began
     return report
 
@@ -103,6 +109,8 @@ class _Pass:
         self._path = state_path(root, held)
         self._state = load(self._path)
         self._before = dict(self._state.entries)
+        self._failed = False
+        self._names: Names | None = None
         self._changed = held.updated_at.isoformat()
 
     def run(self, progress: Progress | None) -> Report:
@@ -120,7 +128,8 @@ class _Pass:
             (self._root / left).unlink(missing_ok=True)
         self._carry_out(steps, sides, progress)
         self._refresh(sides)
-        seen = self._changed if sides.listed and not report.changed else state.seen
+        quiet = sides.listed and not report.changed and not self._failed
+        seen = self._changed if quiet and not self._options.one_way else state.seen
         written = (report.written, report.edited, report.conflicts, report.set_aside)
         files.settle(self._root, (path for paths in written for path in paths))
         if state.entries != self._before:
@@ -166,13 +175,14 @@ class _Pass:
             self._root,
             self._state,
             self._report,
-            lambda name: Names(self._state.entries).id(name),
+            self._named,
         )
         done = applying.guard
         applying.retain(by[Do.RETAIN], progress)
         fresh = self._units() if applying.retained else {}
         for step in applying.retained:
             applying.note_down(step, fresh.get(step.pair.id))
+        applying.note_superseded()
         if any(s.pair.entry is not None and s.pair.unit is None for s in applying.retained):
             self._redraw()
         # Successors are known by name only now.
@@ -180,7 +190,7 @@ class _Pass:
         merged = [s for s in by[Do.MERGE] if done(s, lambda s=s: self._merge(applying, s))]
         kept = [s for s in by[Do.KEEP] if done(s, lambda s=s: applying.rename(s))]
         for step in (*merged, *kept):
-            applying.note_down(step, self._unit(step))
+            applying.note_down(step, self._unit(step), unsent=self._options.one_way)
         self._retire(applying, [s for s in merged if "retired" in s.merge.to_bank])
         if not self._options.one_way:
             self._to_folder(applying, by, sides)
@@ -188,6 +198,13 @@ class _Pass:
             done(step, lambda s=step: applying.withdraw(s, forget=self._options.forget))
         for step in by[Do.DROP]:
             applying.let_go(step)
+        self._failed = applying.failed
+
+    def _named(self, name: str) -> str | None:
+        """The memory that a name leads to, once all new notes are known."""
+        if self._names is None:
+            self._names = Names(dict(self._state.entries))
+        return self._names.id(name)
 
     def _merge(self, applying: Applying, step: Step) -> None:
         applying.keep_other_side(step)

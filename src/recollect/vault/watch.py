@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, InvalidInput
 from recollect.memory import Recollect
-from recollect.vault.files import PARTIAL, PRIVATE
+from recollect.vault.files import PARTIAL, PRIVATE, Problem
 from recollect.vault.report import Report
 from recollect.vault.sync import Options, sync
 
@@ -36,9 +36,10 @@ def watch(
         ) from error
     ended = stop or threading.Event()
     root = Path(folder).expanduser()
-    yield sync(memory, bank, root, options)
-    memory.warm()  # the first change is to be seen as soon as any other
+    report = sync(memory, bank, root, options)
     known = memory.bank(bank).updated_at
+    yield report
+    memory.warm()  # the first change is to be seen as soon as any other
     troubles: set[str] = set()
     # The first look comes at once: what changed while the watch was being set up is not missed.
     for found in changes(
@@ -57,12 +58,20 @@ def watch(
         now = memory.bank(bank).updated_at
         if not found and now == known:
             continue
-        report = sync(memory, bank, root, options)
-        known = memory.bank(bank).updated_at if not report.changed else now
+        report = _synced(memory, bank, root, options)
+        known = now  # as it was before the sync: whatever came since is looked at again
         shown = {f"{p.path} {p.cause}" for p in report.problems}
         if report.changed or shown - troubles:
             yield report
         troubles = shown
+
+
+def _synced(memory: Recollect, bank: str, root: Path, options: Options | None) -> Report:
+    """A sync that refuses, because most notes are gone at once, does not end the watch."""
+    try:
+        return sync(memory, bank, root, options)
+    except InvalidInput as error:
+        return Report(problems=[Problem(".", error.message, error.hint)])
 
 
 def _ours(root: Path, path: str) -> bool:
