@@ -82,6 +82,7 @@ class Recollect:
             Path(path).expanduser(),
             model=self._identity,
             busy_timeout_ms=self.settings.busy_timeout_ms,
+            held_facts=self.settings.held_facts,
         )
 
     @cached_property

@@ -61,3 +61,27 @@ def test_no_row_is_left_that_belongs_to_nothing(steps) -> None:
         assert named["links"] | named["evidence"] | named["sources"] <= keys
         assert superseding <= ids
         assert (counted.memories, counted.documents) == (active, documents)
+
+
+def test_banks_unused_longest_leave_memory_and_come_back(db: Path) -> None:
+    with open_fake(db, held_facts=10) as memory:
+        for n in range(6):
+            memory.retain(f"b{n}", [{"text": f"Bob saw {k} birds in {n}"} for k in range(4)])
+            memory.recall(f"b{n}", "birds")
+        held = memory._store._caches
+        assert list(held) == ["b3", "b4", "b5"]
+        assert memory.recall("b0", "birds").results[0].text.endswith("in 0")
+        assert list(held) == ["b4", "b5", "b0"]
+        memory.recall("b4", "birds")
+        memory.recall("b1", "birds")
+        assert "b4" in held and "b5" not in held
+
+
+def test_a_view_of_a_bank_that_left_memory_still_answers(db: Path) -> None:
+    with open_fake(db, held_facts=1) as memory:
+        memory.retain("a", ["Bob saw birds.", "Ann sang."])
+        view = memory._store.view("a")
+        memory.retain("b", ["Cara sails.", "Dan swims."])
+        assert list(memory._store._caches) == ["b"]
+        assert view.size == 2
+        assert {m.text for m in view.load([1, 2]).values()} == {"Bob saw birds.", "Ann sang."}

@@ -266,6 +266,10 @@ class Index:
             )
         return self._snapshot
 
+    @property
+    def rows(self) -> int:
+        return len(self._keys.data)
+
     def reserve(self, rows: int) -> None:
         for column in (self._keys, self._vectors, self._alive, *self._columns.values()):
             column.reserve(rows)

@@ -67,10 +67,12 @@ class SqliteStore:
         *,
         model: Callable[[], ModelIdentity],
         busy_timeout_ms: int = 30_000,
+        held_facts: int = 2_000_000,
     ) -> None:
         self.path = Path(path)
         self._model = model
         self._busy_timeout_ms = busy_timeout_ms
+        self._held_facts = held_facts
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._caches: dict[str, _BankCache] = {}
@@ -254,10 +256,21 @@ class SqliteStore:
 
     def _cache(self, bank: str, number: int, generation: int, dimensions: int) -> _BankCache:
         with self._lock:
-            found = self._caches.get(bank)
+            found = self._caches.pop(bank, None)
             if found is None or found.number != number or found.index.generation != generation:
-                found = self._caches[bank] = _BankCache(number, dimensions, generation)
+                self._make_room()
+                found = _BankCache(number, dimensions, generation)
+            self._caches[bank] = found  # last is what was used last
             return found
+
+    def _make_room(self) -> None:
+        """Let go of banks that nobody has asked for longest. Whoever is still reading one has it
+        whole; asked again, it is read from the file again."""
+        held = sum(cache.index.rows for cache in self._caches.values())
+        for bank in list(self._caches):
+            if held <= self._held_facts:
+                return
+            held -= self._caches.pop(bank).index.rows
 
     def _catch_up(self, cache: _BankCache, db: sqlite3.Connection) -> None:
         """Read everything since the index's sequence, in one read transaction."""
