@@ -12,6 +12,7 @@ from collections.abc import (
     Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -315,7 +316,10 @@ class Recollect:
             replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
         )
         key = (bank, view.seq, asked)
-        with Run(on_event, name="recall", bank=bank, cpu=request.trace) as run:
+        with (
+            closing(view),
+            Run(on_event, name="recall", bank=bank, cpu=request.trace) as run,
+        ):
             held = None
             if not request.trace and request.deadline_ms is None:
                 held = self._cache.get(key)
@@ -325,7 +329,6 @@ class Recollect:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
             result = recall(self._recalling, view, request, run)
-            view.close()
             run.note(cached=False, results=len(result))
             if not result.degraded:
                 self._cache.put(key, result)

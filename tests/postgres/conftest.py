@@ -22,6 +22,7 @@ def schema(postgres: str) -> Iterator[str]:
     name = f"test_{uuid4().hex[:12]}"
     yield name
     with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute("SET lock_timeout = '5s'")  # a store that left something open fails its test
         db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -55,7 +56,7 @@ class Connections:
         self._info: TypeInfo | None = None
         self._lock = threading.Lock()
         self._holding: Counter[int] = Counter()  # by thread: connections taken and not given back
-        self._taken: dict[int, tuple[ConnectionPool[Db], int]] = {}  # from which pool, by whom
+        self._taken: dict[int, tuple[Db, ConnectionPool[Db], int]] = {}  # from where, by whom
         self._first = self._pool(dsn, 1, size)
         self._further = self._pool(dsn, 0, max(2, size // 2))
 
@@ -77,6 +78,10 @@ class Connections:
         self._further.open()
 
     def close(self) -> None:
+        with self._lock:
+            out = [connection for connection, _, _ in self._taken.values()]
+        for connection in out:  # of views that somebody still holds
+            connection.close()
         for pool in (self._first, self._further):
             pool.close(timeout=2.0)
 
@@ -109,10 +114,12 @@ class Connections:
             except (PoolTimeout, TooManyRequests) as error:
                 if left <= wait:
                     raise self._exhausted(pool) from error
+                if wait == FIRST_WAIT:
+                    gc.collect()  # views in the tracebacks of errors give theirs back only then
                 wait *= 2
         with self._lock:
             self._holding[me] += 1
-            self._taken[id(connection)] = (pool, me)
+            self._taken[id(connection)] = (connection, pool, me)
         took = time.perf_counter() - began
         waited("connection", took)
         if took > SLOW:
@@ -122,7 +129,7 @@ class Connections:
     def release(self, connection: Db) -> None:
         """From whichever thread: a view may end where it did not begin."""
         with self._lock:
-            pool, owner = self._taken.pop(id(connection))
+            _, pool, owner = self._taken.pop(id(connection))
             self._holding[owner] -= 1
             if not self._holding[owner]:
                 del self._holding[owner]
@@ -162,6 +169,8 @@ class Connections:
                         f"{self.place} does not answer: {lost}",
                         hint="what was acknowledged is safe; try again when the server is back",
                     ) from lost
+                if lost.__cause__ is not None:  # its frames hold the view, and that a connection
+                    lost.__cause__.__traceback__ = None
                 log.warning("lost a connection to %s (%s), trying again", self.place, lost)
                 for pool in (self._first, self._further):
                     pool.check()  # others may have gone the same way
