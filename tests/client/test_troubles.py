@@ -82,6 +82,13 @@ def test_a_deletion_cut_off_is_not_sent_again(waits) -> None:
     assert len(seen) == 1
 
 
+def test_a_deletion_that_a_proxy_lost_is_not_sent_again(waits) -> None:
+    client, seen = answered(httpx2.Response(502))
+    with pytest.raises(ServerError):
+        client.forget(BANK, "m1")
+    assert len(seen) == 1
+
+
 def test_a_deletion_that_never_left_is_sent_again(waits) -> None:
     done = httpx2.Response(200, json={"deleted_count": 1})
     client, seen = answered(httpx2.ConnectError("refused"), done)

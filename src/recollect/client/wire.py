@@ -19,7 +19,8 @@ from recollect.types import StageEvent
 
 RETRIES = 3
 LONGEST_WAIT_S = 10.0
-_AGAIN = frozenset({429, 502, 503, 504})
+_NOT_NOW = frozenset({429, 503})  # a server that did nothing
+_LOST = frozenset({502, 504})  # somebody in between who does not know what it did
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Server:
             return None
         waits = min(0.1 * 2**tried * (1 + random.random()), LONGEST_WAIT_S)
         if isinstance(outcome, httpx2.Response):
-            if outcome.status_code not in _AGAIN:
+            if outcome.status_code not in (_NOT_NOW | _LOST if call.again else _NOT_NOW):
                 return None
             said = outcome.headers.get("retry-after", "")
             waits = max(waits, float(said)) if said.isdigit() else waits
