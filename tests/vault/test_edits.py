@@ -115,8 +115,8 @@ def test_what_is_written_is_read(value: Any) -> None:
 @given(written(), TEXTS.filter(str.strip))
 @settings(max_examples=300)
 def test_a_new_text_takes_the_place_of_the_old(text: str, new: str) -> None:
-    from recollect.vault.apply import edited
     from recollect.vault.fields import plain
+    from recollect.vault.to_folder import edited
 
     before = notes.read("n.md", text)
     after = notes.read("n.md", edited(before, {"text": plain(new)}))

@@ -17,14 +17,17 @@ from recollect.errors import InvalidInput
 from recollect.memory import Recollect
 from recollect.vault import bank as banks
 from recollect.vault import files
-from recollect.vault.apply import Applying
 from recollect.vault.bank import Unit
 from recollect.vault.decide import Do, Step, decide
 from recollect.vault.fields import mark
+from recollect.vault.ledger import let_go, note_down, note_superseded
 from recollect.vault.links import Names, changed_links, groups
 from recollect.vault.look import Looking, Sides
 from recollect.vault.report import Report
 from recollect.vault.state import State, alone, load, save, state_path
+from recollect.vault.to_bank import ToBank
+from recollect.vault.to_folder import ToFolder
+from recollect.vault.work import Work
 
 Progress = Callable[[int, int], None]
 PASSES = 4
@@ -168,37 +171,38 @@ class _Pass:
     # --- carrying out ------------------------------------------------------------------------
 
     def _carry_out(self, steps: list[Step], sides: Sides, progress: Progress | None) -> None:
+        """In an order in which being killed at any point loses nothing: the other side of a
+        conflict is on disk before the bank is changed, the bank is changed before a note is."""
         by: dict[Do, list[Step]] = {do: [s for s in steps if s.do is do] for do in Do}
-        applying = Applying(
-            self._memory,
-            self._bank,
-            self._root,
-            self._state,
-            self._report,
-            self._named,
-        )
-        done = applying.guard
-        applying.retain(by[Do.RETAIN], progress)
-        fresh = self._units() if applying.retained else {}
-        for step in applying.retained:
-            applying.note_down(step, fresh.get(step.pair.id))
-        applying.note_superseded()
-        if any(s.pair.entry is not None and s.pair.unit is None for s in applying.retained):
+        work = Work(self._memory, self._bank, self._root, self._state, self._report)
+        bank, folder = ToBank(work, self._named), ToFolder(work)
+        safe = [s for s in by[Do.RETAIN] if work.guard(s, lambda s=s: folder.keep_other_side(s))]
+        bank.retain(safe, progress)
+        self._note_retained(work, bank)
+        merged = [
+            s for s in by[Do.MERGE] if work.guard(s, lambda s=s: self._merge(bank, folder, s))
+        ]
+        kept = [s for s in by[Do.KEEP] if work.guard(s, lambda s=s: bank.rename(s))]
+        for step in (*merged, *kept):
+            note_down(work, step, self._unit(step), unsent=self._options.one_way)
+        self._retire(work, bank, [s for s in merged if "retired" in s.merge.to_bank])
+        if not self._options.one_way:
+            self._to_folder(work, folder, by, sides)
+        for step in by[Do.WITHDRAW]:
+            work.guard(step, lambda s=step: bank.withdraw(s, forget=self._options.forget))
+        for step in by[Do.DROP]:
+            let_go(work, step)
+        self._failed = work.failed
+
+    def _note_retained(self, work: Work, bank: ToBank) -> None:
+        fresh = self._units() if bank.retained else {}
+        for step in bank.retained:
+            note_down(work, step, fresh.get(step.pair.id))
+        note_superseded(work, bank.superseded)
+        if any(s.pair.entry is not None and s.pair.unit is None for s in bank.retained):
             self._redraw()
         # Successors are known by name only now.
-        self._retire(applying, [s for s in applying.retained if _retirement(s)])
-        merged = [s for s in by[Do.MERGE] if done(s, lambda s=s: self._merge(applying, s))]
-        kept = [s for s in by[Do.KEEP] if done(s, lambda s=s: applying.rename(s))]
-        for step in (*merged, *kept):
-            applying.note_down(step, self._unit(step), unsent=self._options.one_way)
-        self._retire(applying, [s for s in merged if "retired" in s.merge.to_bank])
-        if not self._options.one_way:
-            self._to_folder(applying, by, sides)
-        for step in by[Do.WITHDRAW]:
-            done(step, lambda s=step: applying.withdraw(s, forget=self._options.forget))
-        for step in by[Do.DROP]:
-            applying.let_go(step)
-        self._failed = applying.failed
+        self._retire(work, bank, [s for s in bank.retained if _retirement(s)])
 
     def _named(self, name: str) -> str | None:
         """The memory that a name leads to, once all new notes are known."""
@@ -206,31 +210,32 @@ class _Pass:
             self._names = Names(dict(self._state.entries))
         return self._names.id(name)
 
-    def _merge(self, applying: Applying, step: Step) -> None:
-        applying.keep_other_side(step)
-        applying.update(step)
-        applying.rename(step)
+    def _merge(self, bank: ToBank, folder: ToFolder, step: Step) -> None:
+        folder.keep_other_side(step)
+        bank.update(step)
+        bank.rename(step)
         if step.merge.to_file and not self._options.one_way:
-            applying.edit(step)
+            folder.edit(step)
 
-    def _retire(self, applying: Applying, steps: list[Step]) -> None:
+    def _retire(self, work: Work, bank: ToBank, steps: list[Step]) -> None:
         for step in steps:
-            applying.guard(step, lambda s=step: applying.retire(s))
+            work.guard(step, lambda s=step: bank.retire(s))
             if step.form == "memory":
-                applying.note_down(step, self._unit(step))
+                note_down(work, step, self._unit(step))
 
-    def _to_folder(self, applying: Applying, by: dict[Do, list[Step]], sides: Sides) -> None:
-        done = applying.guard
-        rewritten = [s for s in by[Do.REWRITE] if done(s, lambda s=s: applying.rewrite(s))]
-        reworded = [s for s in by[Do.REWORD] if done(s, lambda s=s: applying.reword(s))]
+    def _to_folder(
+        self, work: Work, folder: ToFolder, by: dict[Do, list[Step]], sides: Sides
+    ) -> None:
+        rewritten = [s for s in by[Do.REWRITE] if work.guard(s, lambda s=s: folder.rewrite(s))]
+        reworded = [s for s in by[Do.REWORD] if work.guard(s, lambda s=s: folder.reword(s))]
         for step in (*rewritten, *reworded):
-            applying.note_down(step, step.pair.unit)
+            note_down(work, step, step.pair.unit)
         taken = {p.casefold() for p in (*sides.scan.files, *self._state.entries)}
         for step in by[Do.WRITE]:
-            if done(step, lambda s=step: applying.write(s, taken, self._options.new_in)):
-                applying.note_down(step, step.pair.unit)
+            if work.guard(step, lambda s=step: folder.write(s, taken, self._options.new_in)):
+                note_down(work, step, step.pair.unit)
         for step in by[Do.SET_ASIDE]:
-            done(step, lambda s=step: applying.set_aside(s))
+            work.guard(step, lambda s=step: folder.set_aside(s))
 
     def _units(self) -> dict[str, Unit]:
         return banks.units(self._memory, self._bank, self._state.entries)

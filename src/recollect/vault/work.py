@@ -1,0 +1,44 @@
+"""What every step of a sync has at hand, and how one that fails is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.memory import Recollect
+from recollect.vault.decide import Step
+from recollect.vault.files import Problem
+from recollect.vault.report import Report
+from recollect.vault.state import State
+
+
+@dataclass
+class Work:
+    memory: Recollect
+    bank: str
+    root: Path
+    state: State
+    report: Report
+    failed: bool = False  # something is still to be done that the next sync must look for
+
+    def guard(self, step: Step, action: Callable[[], None]) -> bool:
+        """One note that cannot be synced does not keep the others from it."""
+        try:
+            action()
+        except NotFound:
+            # Forgotten by somebody else since it was looked at.
+            self.failed = True
+            return False
+        except InvalidInput as error:
+            cause = error.message.removeprefix(step.path).lstrip(":, ")
+            self.report.problems.append(Problem(step.path, cause, error.hint))
+            self.failed = True
+            return False
+        return True
+
+
+def once(paths: list[str], path: str) -> None:
+    if path not in paths:
+        paths.append(path)
