@@ -47,6 +47,7 @@ class Builder:
     quantise: bool = True
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
+    zero_points: dict[int, str] = field(default_factory=dict)
     count: int = 0
 
     def constant(self, array: NDArray[np.generic] | list[int]) -> str:
@@ -70,61 +71,67 @@ class Builder:
         return names
 
     def linear(
-        self,
-        x: str,
-        weight: NDArray[np.float32],
-        bias: NDArray[np.float32] | None,
-        floor: float | None = None,
-    ) -> str:
-        """`x @ weight.T + bias`, with torch's (out, in) weight."""
-        if not self.quantise:
-            out = self.op("MatMul", x, self.constant(weight.T.astype(np.float32)))
-        else:
-            out, shift = self._rowwise(x, weight, floor)
-            if shift is not None:
-                bias = shift if bias is None else bias + shift
-        return out if bias is None else self.op("Add", out, self.constant(bias.astype(np.float32)))
+        self, x: str, weight: NDArray[np.float32], floor: float | None = None
+    ) -> tuple[str, NDArray[np.float32]]:
+        """`x @ weight.T` of rows, with torch's (out, in) weight, and what is yet to be added.
 
-    def _rowwise(
-        self, x: str, weight: NDArray[np.float32], floor: float | None
-    ) -> tuple[str, NDArray[np.float32] | None]:
-        """An integer product with one activation scale per row.
-
-        Without a floor codes are symmetric around 128. With a floor (Gelu never goes below
-        -0.17) all 256 codes serve [floor, max], and the offset is returned as a bias.
+        Whoever reads the product adds the bias: attention, Gelu and the norms do so in passing.
         """
-        rows, columns = weight.shape
+        rows = weight.shape[0]
+        if not self.quantise:
+            product = self.op("MatMul", x, self.constant(weight.T.astype(np.float32)))
+            return product, np.zeros(rows, dtype=np.float32)
         codes, scales = quantise_channels(weight)
-        flat = self.op("Reshape", x, self.constant([-1, columns]))
-        tiny = self.constant(np.array(1e-9, dtype=np.float32))
+        shift = np.zeros(rows, dtype=np.float32)
         if floor is None:
-            peak = self.op("ReduceMax", self.op("Abs", flat), self.constant([1]), keepdims=1)
-            step, offset, zero = 1 / 127, 128.5, 128
-            shift = None
+            peak = self.op("ReduceMax", self.op("Abs", x), self.constant([1]), keepdims=0)
+            step, zero = 1 / 127, 128
         else:
-            flat = self.op("Sub", flat, self.constant(np.array(floor, dtype=np.float32)))
-            peak = self.op("ReduceMax", flat, self.constant([1]), keepdims=1)
-            step, offset, zero = 1 / 255, 0.5, 0
+            # Gelu never goes below its floor: all 256 codes serve [floor, max].
+            x = self.op("Sub", x, self.constant(np.array(floor, dtype=np.float32)))
+            peak = self.op("ReduceMax", x, self.constant([1]), keepdims=0)
+            step, zero = 1 / 255, 0
             shift = (floor * (codes.astype(np.float32) * scales[:, None]).sum(axis=1)).astype(
                 np.float32
             )
+        tiny = self.constant(np.array(1e-9, dtype=np.float32))
         scale = self.op(
             "Mul", self.op("Max", peak, tiny), self.constant(np.array(step, dtype=np.float32))
         )
-        level = self.op(
-            "Add", self.op("Div", flat, scale), self.constant(np.array(offset, dtype=np.float32))
-        )
         product = self.op(
-            "MatMulInteger",
-            self.op("Cast", level, to=TensorProto.UINT8),
+            "MatMulIntegerToFloat",
+            self.op("QuantizeLinear", x, scale, self.zeros(x, zero), axis=0),
             self.constant(np.ascontiguousarray(codes.T)),
+            self.constant(np.array(1, dtype=np.float32)),  # the rows' own scales come after
+            self.constant(scales),
             self.constant(np.array(zero, dtype=np.uint8)),
+            domain="com.microsoft",
         )
-        real = self.op("Mul", self.op("Cast", product, to=TensorProto.FLOAT), scale)
-        real = self.op("Mul", real, self.constant(scales))
-        lead = self.op("Slice", self.op("Shape", x), self.constant([0]), self.constant([-1]))
-        shape = self.op("Concat", lead, self.constant([rows]), axis=0)
-        return self.op("Reshape", real, shape), shift
+        return self.op("Mul", product, self.op("Unsqueeze", scale, self.constant([1]))), shift
+
+    def zeros(self, x: str, zero: int) -> str:
+        """The zero point of every row; made once, all matrices have the same rows."""
+        if zero not in self.zero_points:
+            shape = self.op("Slice", self.op("Shape", x), self.constant([0]), self.constant([1]))
+            value = numpy_helper.from_array(np.array([zero], dtype=np.uint8))
+            self.zero_points[zero] = self.op("ConstantOfShape", shape, value=value)
+        return self.zero_points[zero]
+
+    def add(self, x: str, bias: NDArray[np.float32]) -> str:
+        return self.op("Add", x, self.constant(bias.astype(np.float32)))
+
+    def add_norm(
+        self,
+        x: str,
+        rest: str,
+        bias: NDArray[np.float32],
+        weights: Weights,
+        at: str,
+        epsilon: float,
+    ) -> str:
+        """LayerNorm of `x + bias + rest`. (`SkipLayerNormalization` does it in one pass, and
+        takes five times as long.)"""
+        return self.layer_norm(self.op("Add", self.add(x, bias), rest), weights, at, epsilon)
 
     def layer_norm(self, x: str, weights: Weights, prefix: str, epsilon: float) -> str:
         scale = self.constant(weights[f"{prefix}.weight"].astype(np.float32))
@@ -175,59 +182,54 @@ def _embeddings(b: Builder, weights: Weights, shape: Shape, segments: bool) -> s
     return b.layer_norm(total, weights, "embeddings.LayerNorm", shape.epsilon)
 
 
-def _attention(b: Builder, hidden: str, weights: Weights, prefix: str, heads: int) -> str:
+def _attention(b: Builder, rows: str, weights: Weights, prefix: str, heads: int) -> str:
     width = weights[f"{prefix}.query.weight"].shape[0]
     parts = [f"{prefix}.{part}" for part in ("query", "key", "value")]
     joined = np.concatenate([weights[f"{part}.weight"] for part in parts])
     bias = np.concatenate([weights[f"{part}.bias"] for part in parts])
-    packed = b.linear(hidden, joined, bias)
+    packed, shift = b.linear(rows, joined)
+    packed = b.op("Reshape", packed, "as_texts")
     query, key, value = b.ops(
         "Split", packed, b.constant([width, width, width]), outputs=3, axis=-1
     )
-    return b.op(
+    mixed = b.op(
         "MultiHeadAttention",
         query,
         key,
         value,
-        "",
+        b.constant((bias + shift).astype(np.float32)),
         "key_mask",
         domain="com.microsoft",
         num_heads=heads,
     )
+    return b.op("Reshape", mixed, b.constant([-1, width]))
 
 
 def encoder(b: Builder, weights: Weights, shape: Shape, *, segments: bool = False) -> str:
-    """The hidden states of the last layer."""
-    hidden = _embeddings(b, weights, shape, segments)
+    """The hidden states of the last layer, a row a token, texts one after the other."""
+    embedded = _embeddings(b, weights, shape, segments)
+    width = weights["embeddings.word_embeddings.weight"].shape[1]
+    hidden = b.op("Reshape", embedded, b.constant([-1, width]))
     b.nodes.append(helper.make_node("Cast", ["attention_mask"], ["key_mask"], to=TensorProto.INT32))
+    texts = [b.op("Shape", "input_ids"), b.constant([-1])]
+    b.nodes.append(helper.make_node("Concat", texts, ["as_texts"], axis=0))
     for layer in range(shape.layers):
         at = f"encoder.layer.{layer}"
+
+        def bias(part: str, shift: NDArray[np.float32], at: str = at) -> NDArray[np.float32]:
+            return weights[f"{at}.{part}.bias"] + shift
+
         attended = _attention(b, hidden, weights, f"{at}.attention.self", shape.heads)
-        attended = b.linear(
-            attended,
-            weights[f"{at}.attention.output.dense.weight"],
-            weights[f"{at}.attention.output.dense.bias"],
-        )
-        hidden = b.layer_norm(
-            b.op("Add", attended, hidden),
-            weights,
-            f"{at}.attention.output.LayerNorm",
-            shape.epsilon,
-        )
-        wide = b.linear(
-            hidden,
-            weights[f"{at}.intermediate.dense.weight"],
-            weights[f"{at}.intermediate.dense.bias"],
-        )
-        narrow = b.linear(
-            b.op("Gelu", wide),
-            weights[f"{at}.output.dense.weight"],
-            weights[f"{at}.output.dense.bias"],
-            GELU_FLOOR,
-        )
-        hidden = b.layer_norm(
-            b.op("Add", narrow, hidden), weights, f"{at}.output.LayerNorm", shape.epsilon
-        )
+        out, shift = b.linear(attended, weights[f"{at}.attention.output.dense.weight"])
+        added = bias("attention.output.dense", shift)
+        norm = f"{at}.attention.output.LayerNorm"
+        hidden = b.add_norm(out, hidden, added, weights, norm, shape.epsilon)
+        wide, shift = b.linear(hidden, weights[f"{at}.intermediate.dense.weight"])
+        added = b.constant(bias("intermediate.dense", shift).astype(np.float32))
+        wide = b.op("BiasGelu", wide, added, domain="com.microsoft")
+        narrow, shift = b.linear(wide, weights[f"{at}.output.dense.weight"], GELU_FLOOR)
+        added = bias("output.dense", shift)
+        hidden = b.add_norm(narrow, hidden, added, weights, f"{at}.output.LayerNorm", shape.epsilon)
     return hidden
 
 
@@ -254,7 +256,8 @@ def embedder(
     `weigh` adds an output with the weight of each token when the text is a query.
     """
     b = Builder(quantise=quantise)
-    hidden = encoder(b, weights, shape)
+    rows = encoder(b, weights, shape)
+    hidden = b.op("Reshape", rows, "as_texts")
     mask = b.op("Unsqueeze", b.op("Cast", "attention_mask", to=TensorProto.FLOAT), b.constant([2]))
     total = b.op("ReduceSum", b.op("Mul", hidden, mask), b.constant([1]), keepdims=0)
     count = b.op("ReduceSum", mask, b.constant([1]), keepdims=0)
@@ -262,7 +265,7 @@ def embedder(
     width = weights["embeddings.word_embeddings.weight"].shape[1]
     outputs = [helper.make_tensor_value_info("sentence", TensorProto.FLOAT, ["batch", width])]
     if projection is not None:
-        vectors = _unit(b, b.linear(hidden, projection, None))
+        vectors = _unit(b, b.op("Reshape", b.linear(rows, projection)[0], "as_texts"))
         scaled = b.op("Mul", vectors, b.constant(np.array(127, dtype=np.float32)))
         _named(b, b.op("Cast", b.op("Round", scaled), to=TensorProto.INT8), "tokens")
         size = projection.shape[0]
@@ -282,9 +285,11 @@ def embedder(
 def cross_encoder(weights: Weights, shape: Shape, *, quantise: bool = True) -> onnx.ModelProto:
     """One logit per (query, passage) pair, read from the first token."""
     b = Builder(quantise=quantise)
-    hidden = encoder(b, weights, shape, segments=True)
-    first = b.op("Gather", hidden, b.constant(np.array(0, dtype=np.int64)), axis=1)
-    pooled = b.op("Tanh", b.linear(first, weights["head.dense.weight"], weights["head.dense.bias"]))
+    hidden = b.op("Reshape", encoder(b, weights, shape, segments=True), "as_texts")
+    first = b.op("Squeeze", b.op("Gather", hidden, b.constant([0]), axis=1), b.constant([1]))
+    b.zero_points.clear()  # one row a text from here on
+    pooled, shift = b.linear(first, weights["head.dense.weight"])
+    pooled = b.op("Tanh", b.add(pooled, weights["head.dense.bias"] + shift))
     out = weights["head.out.weight"].astype(np.float32)
     logit = b.op("MatMul", pooled, b.constant(out.T))
     logit = b.op("Add", logit, b.constant(weights["head.out.bias"].astype(np.float32)))

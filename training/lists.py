@@ -54,6 +54,10 @@ SHARES = {
     "quail": 0.02,
     "coqa": 0.01,
     "aquamuse": 0.02,
+    "told": 0.07,
+    "records": 0.03,
+    "notes": 0.025,
+    "projects": 0.055,
 }
 
 

@@ -208,9 +208,9 @@ def main(out: str) -> None:
     rows = [row for row in rows if not shown.intersection(row[3])]
     report |= {"train": len(rows), "calibration": Counter(row[0] for row in calibration)}
     value = {"passages": pool.passages, "rows": rows, "calibration": calibration}
-    _write(folder / "train.json.gz", value)
+    write(folder / "train.json.gz", value)
     sets |= calibration_sets(pool, calibration)
-    _write(folder / "eval.json.gz", {n: [_compact(n, c) for c in cs] for n, cs in sets.items()})
+    write(folder / "eval.json.gz", {n: [_compact(n, c) for c in cs] for n, cs in sets.items()})
     np.savez_compressed(folder / "bm25.npz", **keyword_scores(sets))
     (folder / "overlap.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1), Counter(r[0] for r in rows), len(pool.passages))
@@ -223,7 +223,7 @@ def main(out: str) -> None:
     print("narrator rows", sum(SPEAKER in r[2] for r in rows))
 
 
-def _write(path: Path, value: Any) -> None:
+def write(path: Path, value: Any) -> None:
     with gzip.open(path, "wt", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False, separators=(",", ":"))
 
