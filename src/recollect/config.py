@@ -7,6 +7,7 @@ Every setting knows where its value came from (`Settings.origin`), so that
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -17,6 +18,7 @@ from typing import Any, get_args, get_type_hints
 from recollect.errors import ConfigError
 
 ENV_PREFIX = "RECOLLECT_"
+_PASSWORD = re.compile(r"(?<=password=)[^&\s]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,18 @@ def mistyped(environ: Mapping[str, str]) -> dict[str, str]:
     given = (v.removeprefix(ENV_PREFIX) for v in environ if v.startswith(ENV_PREFIX))
     near = {name: get_close_matches(name, known, 1, 0.8) for name in given if name not in known}
     return {ENV_PREFIX + name: ENV_PREFIX + found[0] for name, found in near.items() if found}
+
+
+def without_password(value: Any) -> Any:
+    """As it may be shown: postgresql://me:***@host/db."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    scheme, _, rest = value.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    name, colon, _ = user.partition(":")
+    shown = f"{name}:***{at}{host}" if colon else authority
+    return _PASSWORD.sub("***", f"{scheme}://{shown}{slash}{path}")
 
 
 def _hints() -> dict[str, Any]:

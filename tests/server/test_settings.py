@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.cli import main
-from recollect.config import load_settings, mistyped
+from recollect.config import load_settings, mistyped, without_password
 from recollect.errors import ConfigError
 
 
@@ -33,6 +33,29 @@ def test_config_shows_what_is_in_force_and_where_it_came_from(
     shown = json.loads(capsys.readouterr().out)
     assert shown["audit_log"] == {"value": "-", "origin": "$RECOLLECT_AUDIT_LOG"}
     assert shown["body_limit"]["origin"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("postgresql://me:s3cr3t@host:5432/db", "postgresql://me:***@host:5432/db"),
+        ("postgresql://host/db?user=me&password=s3cr3t&x=1", "postgresql://host/db?user=me&password=***&x=1"),
+        ("postgresql://me:s3:cr3t@[::1]/db", "postgresql://me:***@[::1]/db"),
+        ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
+        ("https://host:8080/v1#model", "https://host:8080/v1#model"),
+        ("memory.db", "memory.db"),
+        (7, 7),
+    ],
+)  # fmt: skip
+def test_a_password_is_not_shown(given: object, shown: object) -> None:
+    assert without_password(given) == shown
+
+
+def test_config_shows_no_password(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["--json"]):
+        assert main(["config", "--db", "postgresql://me:s3cr3t@host/db", *more]) == 0
+        assert "s3cr3t" not in capsys.readouterr().out
 
 
 def test_a_value_of_the_wrong_kind_is_refused() -> None:

@@ -216,7 +216,7 @@ def config(session: Session) -> None:
     from recollect.cli.output import emit, talk
     from recollect.cli.session import store_path
     from recollect.cli.tables import show_table
-    from recollect.config import mistyped
+    from recollect.config import mistyped, without_password
 
     settings = session.settings()
     for variable, meant in mistyped(os.environ).items():
@@ -231,6 +231,8 @@ def config(session: Session) -> None:
     }
     if settings.db is None:
         out["db"]["value"] = str(store_path(settings))
+    for entry in out.values():
+        entry["value"] = without_password(entry["value"])
     if session.json:
         emit(out)
         return
