@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -24,7 +23,13 @@ from recollect.server.serving import Serving, serving
 from recollect.types import Bank, Scope
 
 router = APIRouter(prefix="/v1/default/banks", tags=["banks"])
-_NOT_SHOWN = {"origin", "db"}
+# Settings that say how a bank is read and written. Where it is kept, and how it is served, is
+# nobody's business who may only read it.
+_SHOWN = (
+    "fusion", "rrf_k", "rerank_candidates", "rerank_timeout_ms", "budget_mode", "budget_low",
+    "budget_mid", "budget_high", "min_similarity", "min_score", "recency_decay", "superseded_factor",
+    "cache_entries", "cache_seconds", "agent_names",
+)  # fmt: skip
 
 
 @router.get("", operation_id="list_banks", responses=answers(BankList))
@@ -146,7 +151,7 @@ async def get_stats(
 
 
 def _config(state: Serving, bank: Bank) -> dict[str, Any]:
-    defaults = {k: v for k, v in asdict(state.memory.settings).items() if k not in _NOT_SHOWN}
+    defaults = {name: getattr(state.memory.settings, name) for name in _SHOWN}
     return {
         "bank_id": bank.id,
         "config": {**defaults, **bank.config},
