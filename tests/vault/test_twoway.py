@@ -193,6 +193,40 @@ def test_a_new_memory_becomes_a_note(memory: Recollect, vault: Path, run: Run) -
     )
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"occurred_start": "2026-01-01"},
+        {"occurred_start": "2026-01-01", "occurred_end": "2026-01-05"},
+        {"occurred_start": "2026-01-01T10:00:00Z", "occurred_end": "2026-01-01T11:30:00Z"},
+    ],
+)
+def test_times_come_back_as_they_were(
+    memory: Recollect, vault: Path, run: Run, times: dict[str, str]
+) -> None:
+    memory.retain(BANK, {"text": "The lamp of the stair hummed.", "id": "a", **times})
+    (path,) = run().written
+    text = (vault / path).read_text()
+    assert all(f"{key}: {value}" in text for key, value in times.items())
+    assert text.count("occurred_") == len(times)
+    held = memory.load(BANK, "a")
+    memory.forget(BANK, "a")
+    (vault / path).write_text(text + "More of it.\n")
+    run()
+    again = memory.load(BANK, "a")
+    assert (again.occurred_start, again.occurred_end) == (held.occurred_start, held.occurred_end)
+
+
+def test_metadata_that_would_mean_something_else_in_a_note_stays_in_the_bank(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    memory.retain(BANK, {"text": "Tea at four.", "id": "a", "metadata": {"title": "no", "x": 1}})
+    (path,) = run().written
+    text = (vault / path).read_text()
+    assert "title" not in text and "x: 1" in text
+    assert memory.load(BANK, "a").metadata == {"title": "no", "x": 1}
+
+
 def test_a_document_becomes_one_note(memory: Recollect, vault: Path, run: Run) -> None:
     text = "\n\n".join(f"Rule {n}: the gate of hall {n} closes at {n} o'clock." for n in range(30))
     memory.retain(BANK, {"content": text, "document_id": "rules", "title": "Rules"})

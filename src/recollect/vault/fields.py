@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -66,18 +66,19 @@ def of_memory(memory: Memory) -> Fields:
     out["type"] = memory.type.value
     out["tags"] = sorted(memory.tags)
     out["recall_when"] = list(memory.recall_when)
-    given = memory.occurred_grain is None  # otherwise it was read from the text
-    for key in DATES:
-        value = getattr(memory, key)
-        out[key] = None if key.startswith("occurred") and not given else _stamp(value)
+    out |= {key: _stamp(getattr(memory, key)) for key in ("valid_until", "last_reviewed_at")}
+    if memory.occurred_grain is None:  # otherwise it was read from the text
+        out["occurred_start"] = _stamp(memory.occurred_start)
+        out["occurred_end"] = _last(memory.occurred_start, memory.occurred_end)
     if memory.state is State.INVALIDATED:
         out["retired"] = INVALIDATED
     elif memory.state is State.SUPERSEDED:
         out["retired"] = memory.superseded_by or INVALIDATED
     if memory.type is MemoryType.OPINION:
         out["confidence"] = None if memory.confidence is None else round(memory.confidence, 4)
+    own = KNOWN if memory.type is not MemoryType.OPINION else KNOWN | {"confidence"}
     for key, value in memory.metadata.items():
-        if key != PATH:
+        if key not in own:  # in a note such a key would mean something else
             out[META + key] = value
     return _filled(out)
 
@@ -127,6 +128,15 @@ def _stamp(when: datetime | None) -> str | None:
     when = when.astimezone(UTC).replace(microsecond=0)
     midnight = (when.hour, when.minute, when.second) == (0, 0, 0)
     return when.date().isoformat() if midnight else when.isoformat().replace("+00:00", "Z")
+
+
+def _last(start: datetime | None, end: datetime | None) -> str | None:
+    """As people write it: "until 5 January" includes that day, and one day needs no end."""
+    shown = _stamp(end)
+    if end is None or shown is None or "T" in shown:
+        return shown
+    last = _stamp(end - timedelta(days=1))
+    return None if last == _stamp(start) else last
 
 
 def _retired(note: Note) -> str | None:

@@ -15,7 +15,7 @@ LONGEST = 60
 
 
 def file_stem(fields: Fields) -> str:
-    """A name that people recognise and every file system takes."""
+    """A name that people recognise, without what file systems or links do not take."""
     words = str(fields.get("title") or fields.get("text") or "").split("\n")[0]
     words = " ".join(_UNFIT.sub(" ", words.lstrip("# ")).split())
     if len(words) > LONGEST:

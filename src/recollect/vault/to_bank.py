@@ -122,8 +122,8 @@ class ToBank:
         held = unit.memories[0]
         sent: dict[str, Any] = {k: changes[k] for k in (*_SENT, "text") if k in changes}
         sent |= {k: [] for k in ("tags", "recall_when") if k in sent and sent[k] is None}
-        if "confidence" in sent and "opinion" not in (sent.get("type"), held.type.value):
-            del sent["confidence"]  # only opinions have one
+        if sent.get("type", held.type.value) != "opinion":
+            sent.pop("confidence", None)  # only opinions have one
         meta = metadata(held.metadata, changes)
         if meta is not None:
             sent["metadata"] = {**meta, **({PATH: step.path} if PATH in meta else {})}
