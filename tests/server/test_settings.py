@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from recollect.cli import main
 from recollect.config import load_settings, mistyped, without_password
 from recollect.errors import ConfigError
+from recollect.server.app import create_app
+from recollect.testing import open_fake
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
@@ -66,3 +69,13 @@ def test_a_value_of_the_wrong_kind_is_refused() -> None:
 def test_a_mistyped_variable_is_pointed_out() -> None:
     given = {"RECOLLECT_RATE_LIMT": "5", "RECOLLECT_PORT": "1", "RECOLLECT_HOOKS": "on", "PORT": ""}
     assert mistyped(given) == {"RECOLLECT_RATE_LIMT": "RECOLLECT_RATE_LIMIT"}
+
+
+def test_who_reads_a_bank_learns_nothing_of_where_it_is_kept(db: Path) -> None:
+    secret = "postgresql://me:s3cr3t@host/db"
+    memory = open_fake(db, read_dsn=secret, audit_log=str(db.with_suffix(".audit")))
+    with TestClient(create_app(memory)) as client:
+        client.put("/v1/default/banks/alice", json={"mission": "remember"})
+        told = client.get("/v1/default/banks/alice/config").text
+    assert "remember" in told
+    assert "s3cr3t" not in told and str(db.parent) not in told
