@@ -305,7 +305,7 @@ class Recollect:
         reranker, final), expand_hops, verbosity, as_of, deadline_ms, trace."""
         from recollect.recall.pipeline import recall
 
-        request = self._request(query, options)
+        request = self._request(bank, query, options)
         if "embedder" not in self.__dict__:  # load the model while the bank is read
             self._workers.submit(lambda: self.embedder)
         view = self._store.recall_view(bank)
@@ -362,7 +362,7 @@ class Recollect:
         """Why a memory was, or was not, returned for a query: stage by stage."""
         from recollect.recall.why import why
 
-        request = self._request(query, options)
+        request = self._request(bank, query, options)
         self._checked(bank)
         view = self._store.recall_view(bank)
         request = self._configured(bank, view.seq, request, options)
@@ -381,7 +381,8 @@ class Recollect:
             )
         return found
 
-    def _request(self, query: str, options: Mapping[str, Any]):
+    def _request(self, bank: str, query: str, options: Mapping[str, Any]):
+        from recollect.recall.fuzzy import asks, resolved
         from recollect.recall.request import recall_request
 
         known = recall_request.__kwdefaults__ or {}
@@ -392,6 +393,10 @@ class Recollect:
                     f"recall has no option {name!r}",
                     hint="options: " + ", ".join(sorted(names - {"now"})),
                 )
+        groups = options.get("tag_groups")
+        if groups and asks(groups):
+            known = self._store.tags(bank)
+            options = {**options, "tag_groups": [resolved(g, known) for g in groups]}
         return recall_request(query, now=_now(), **options)
 
     def _configured(

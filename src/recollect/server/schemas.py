@@ -166,6 +166,10 @@ class BankBody(BaseModel):
     enable_reranking: bool | None = None
 
 
+class ProfileBody(BaseModel):
+    disposition: Disposition
+
+
 class ConfigBody(BaseModel):
     updates: dict[str, Any]
 

@@ -18,7 +18,16 @@ from recollect.server.answers import (
 )
 from recollect.server.paging import numbered, place
 from recollect.server.respond import Json, answers
-from recollect.server.schemas import BankBody, BankId, ConfigBody, Cursor, Limit, Offset, Text
+from recollect.server.schemas import (
+    BankBody,
+    BankId,
+    ConfigBody,
+    Cursor,
+    Limit,
+    Offset,
+    ProfileBody,
+    Text,
+)
 from recollect.server.serving import Serving, serving
 from recollect.types import Bank, Scope
 
@@ -105,6 +114,19 @@ async def update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
 async def get_bank_profile(request: Request, bank_id: BankId) -> Any:
     state = serving(request)
     return Json(holdings.profile(await state.read(state.memory.bank, bank_id)))
+
+
+@router.put(
+    "/{bank_id}/profile",
+    operation_id="update_bank_disposition",
+    responses=answers(BankAnswer),
+    dependencies=[administering],
+)
+async def update_profile(request: Request, bank_id: BankId, body: ProfileBody) -> Any:
+    """Kept and given back; without an LLM it has no effect."""
+    state = serving(request)
+    said = {"disposition": body.disposition.model_dump()}
+    return Json(holdings.profile(await state.write(_put, state, bank_id, said)))
 
 
 @router.delete(

@@ -143,7 +143,7 @@ async def list_memories(
         "until": end_date,
     }
     if consolidation_state not in (None, "done"):
-        limit = 0
+        where["document_id"] = ""  # nothing waits to be consolidated
     found = serving(request)
     return Json(await found.read(_listed, found, bank_id, where, limit, cursor, offset))
 
@@ -253,6 +253,17 @@ async def clear_memories(request: Request, bank_id: BankId, type: Type = None) -
     request.state.counts = {"deleted": count}
     note(request, deleted=count)
     return Json({"success": True, "message": None, "deleted_count": count})
+
+
+@router.delete(
+    "/observations",
+    operation_id="clear_observations",
+    responses=answers(Deleted),
+    dependencies=[writing],
+)
+async def clear_observations(request: Request, bank_id: BankId) -> Any:
+    """Delete all observations of the bank; the facts stay."""
+    return await clear_memories(request, bank_id, "observation")
 
 
 @router.get(

@@ -48,7 +48,6 @@ UNSERVED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "/consolidate",
             "/consolidation/{rest:path}",
             "/consolidation-strategies/{rest:path}",
-            "/observations",
             "/observations/{rest:path}",
             "/memories/{memory_id}/observations",
             "/entities/{entity_id}/regenerate",

@@ -1,0 +1,53 @@
+"""Tags as somebody remembers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recollect import Recollect
+from recollect.recall.fuzzy import alike
+
+TAGS = {"typescript": 3, "javascript": 2, "gardening": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("typescript", ["typescript"]),
+        ("typsecript", ["typescript"]),
+        ("Gardning", ["gardening"]),
+        ("quantum", ["quantum"]),
+    ],
+)
+def test_a_tag_is_resolved_to_those_it_is_like_best_first(said: str, meant: list[str]) -> None:
+    assert alike(said, TAGS) == meant
+
+
+@pytest.fixture
+def bank(memory: Recollect) -> str:
+    memory.retain("f", {"text": "Ada writes code.", "tags": ["typescript", "work"]})
+    memory.retain("f", {"text": "Bob writes letters.", "tags": ["gardening"]})
+    memory.retain("f", {"text": "Cara writes poems."})
+    return "f"
+
+
+@pytest.mark.parametrize(
+    ("leaf", "names"),
+    [
+        ({"tags": ["typsecript"]}, set()),
+        ({"tags": ["typsecript"], "resolve": "fuzzy"}, {"Ada"}),
+        ({"tags": ["typsecript", "gardenin"], "resolve": "fuzzy"}, {"Ada", "Bob"}),
+        ({"tags": ["typsecript", "works"], "match": "all_strict", "resolve": "fuzzy"}, {"Ada"}),
+        ({"tags": ["typsecript", "works"], "match": "all", "resolve": "fuzzy"}, {"Ada", "Cara"}),
+        ({"tags": ["gardenin"], "match": "exact", "resolve": "fuzzy"}, {"Bob"}),
+        ({"not": {"tags": ["gardenin"], "resolve": "fuzzy"}}, {"Ada", "Cara"}),
+        ({"or": [{"tags": ["gardenin"], "resolve": "fuzzy"}, {"tags": ["work"]}]}, {"Ada", "Bob"}),
+    ],
+)
+def test_groups_filter_by_what_their_tags_mean(
+    memory: Recollect, bank: str, leaf: dict[str, Any], names: set[str]
+) -> None:
+    found = memory.recall(bank, "Who writes?", tag_groups=[leaf])
+    assert {h.text.split()[0] for h in found} == names
