@@ -205,6 +205,25 @@ def test_stopping_finishes_the_one_at_hand_and_leaves_the_rest(
     assert states == [OperationState.DONE, OperationState.PENDING]
 
 
+def test_a_store_that_is_away_for_a_while_is_waited_for(
+    memory: Recollect, operations: Operations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, away = memory.store.queue, threading.Event()
+    real = queue.waiting
+
+    def waiting(now: int):
+        if not away.is_set():
+            away.set()
+            raise StoreLocked("away")
+        return real(now)
+
+    monkeypatch.setattr(queue, "waiting", waiting)
+    operations.start()
+    operation = operations.submit_retain(BANK, [{"content": "A fact."}])
+    assert finished(operations, operation.id).state is OperationState.DONE
+    assert away.is_set()
+
+
 def test_a_long_one_keeps_its_lease(
     memory: Recollect, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:

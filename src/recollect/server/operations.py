@@ -238,6 +238,9 @@ class Operations:
             try:
                 if not self.work_off():
                     self._wake.wait(self._pause())
+            except RecollectError as error:  # a store that is locked, full or away for a while
+                log.warning("the queue waits: %s", error.message)
+                self._wake.wait(self.rules.look_s)
             except Exception:
                 log.exception("the queue cannot be worked on; trying again")
                 self._wake.wait(self.rules.look_s)
