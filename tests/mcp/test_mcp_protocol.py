@@ -51,6 +51,21 @@ async def test_progress_carries_the_stages(filled: recollect.Recollect, mode: st
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 
 
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_a_bad_argument_is_told_to_who_asked_for_progress_too(
+    filled: recollect.Recollect, mode: str
+) -> None:
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        pass
+
+    with http(filled) as url:
+        async with over_http(url, mode) as agent:
+            reply = await agent.client.call_tool(
+                "recall", {"query": "x", "as_of": "someday"}, progress_callback=progress
+            )
+    assert reply.is_error and "as_of" in reply.content[0].text
+
+
 async def test_banks_and_memories_are_resources(filled: recollect.Recollect) -> None:
     async with connected(filled) as agent:
         listed = (await agent.client.list_resources()).resources

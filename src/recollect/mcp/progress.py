@@ -13,6 +13,8 @@ from mcp.server import ServerRequestContext
 from recollect.telemetry import OnEvent
 from recollect.types import StageEvent
 
+PATIENCE_S = 1.0  # for a client that asked for progress and does not read it
+
 
 @asynccontextmanager
 async def stage_events(ctx: ServerRequestContext[Any, Any]) -> AsyncGenerator[OnEvent | None]:
@@ -34,9 +36,11 @@ async def stage_events(ctx: ServerRequestContext[Any, Any]) -> AsyncGenerator[On
                 took = f"{event.stage}: {event.took_ms or 0.0:.1f} ms"
                 await ctx.session.report_progress(done, None, took)
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(forward)
-        try:
-            yield on_event
-        finally:
-            happened.put_nowait(None)
+    # Not a task group: that would wrap the recall's own error into a group of errors.
+    forwarding = asyncio.create_task(forward())
+    try:
+        yield on_event
+    finally:
+        happened.put_nowait(None)
+        with anyio.move_on_after(PATIENCE_S, shield=True):
+            await forwarding
