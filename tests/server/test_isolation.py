@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -152,3 +152,13 @@ def test_a_listing_of_banks_shows_only_ones_own(setting: Setting) -> None:
     status, answer = setting.ask("GET", "/v1/default/banks", "", {})
     assert status == 200
     assert [b["bank_id"] for b in orjson.loads(answer)["banks"]] == ["mine"]
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/metrics", "/v1/default/banks"])
+def test_without_a_key_nobody_gets_in(setting: Setting, path: str) -> None:
+    stranger = replace(setting, key="rk_nobody_nothing")
+    assert stranger.ask("POST" if "mcp" in path else "GET", path, "", {})[0] == 401
+
+
+def test_a_key_for_one_bank_may_not_see_the_whole_servers_metrics(setting: Setting) -> None:
+    assert setting.ask("GET", "/metrics", "", {})[0] == 403

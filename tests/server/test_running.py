@@ -229,3 +229,17 @@ def test_a_worker_that_dies_is_started_anew(tmp_path: Path) -> None:
             assert http.get("/health").is_success
     finally:
         assert server.stop() == 0
+
+
+def test_only_pages_that_were_named_may_ask(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db", RECOLLECT_CORS_ORIGINS="https://app.example.com")
+    try:
+        with server.client() as http:
+            for origin, allowed in (
+                ("https://app.example.com", True),
+                ("https://evil.test", False),
+            ):
+                headers = http.get("/version", headers={"origin": origin}).headers
+                assert (headers.get("access-control-allow-origin") == origin) is allowed
+    finally:
+        assert server.stop() == 0
