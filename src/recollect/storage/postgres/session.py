@@ -37,6 +37,16 @@ class Head(NamedTuple):
     arriving: str | None
 
 
+class Settings(NamedTuple):
+    """Of the transaction, around one statement."""
+
+    before: Sequence[bytes] = ()
+    after: Sequence[bytes] = ()
+
+
+NONE = Settings()
+
+
 class Session:
     """Statements of one transaction, one at a time, whichever thread asks."""
 
@@ -69,21 +79,22 @@ class Session:
         arguments: Mapping[str, Any],
         *,
         prepare: bool | None = None,
-        first: Sequence[bytes] = (),
+        settings: Settings = NONE,
     ) -> list[tuple[Any, ...]]:
-        """Rows, in binary form. `first` are settings of this transaction that go ahead in the
-        same round trip."""
+        """Rows, in binary form; `settings` hold for this statement, in the same round trip."""
         with self._lock:
             connection = self._connected()
             self.usage = replace(self.usage, round_trips=self.usage.round_trips + 1)
             with translated(self.connections.place):
-                if not first:
+                if not settings.before:
                     cursor = connection.execute(sql, arguments, prepare=prepare, binary=True)
                     return cursor.fetchall()
                 with connection.pipeline():
-                    for setting in first:
+                    for setting in settings.before:
                         connection.execute(setting)
                     cursor = connection.execute(sql, arguments, prepare=prepare, binary=True)
+                    for setting in settings.after:
+                        connection.execute(setting)
                 return cursor.fetchall()
 
     def _connected(self) -> Db:
@@ -135,13 +146,15 @@ class ReadSession(Session):
         arguments: Mapping[str, Any],
         *,
         prepare: bool | None = None,
-        first: Sequence[bytes] = (),
+        settings: Settings = NONE,
     ) -> list[tuple[Any, ...]]:
         def once() -> list[tuple[Any, ...]]:
             if self._connection is None:
                 self._resume()
             try:
-                return super(ReadSession, self).fetch(sql, arguments, prepare=prepare, first=first)
+                return super(ReadSession, self).fetch(
+                    sql, arguments, prepare=prepare, settings=settings
+                )
             except BaseException:
                 self.close()
                 raise

@@ -69,7 +69,7 @@ class WritingView(PostgresView):
         }
         sql = query("nearest_indexed", condition, self.head.dimensions)
         settings = index_settings(NEIGHBOURS_EF)
-        blob = self.session.fetch(sql, given, prepare=False, first=settings)[0][0]
+        blob = self.session.fetch(sql, given, prepare=False, settings=settings)[0][0]
         rows = unpacked(blob, vector_type(self.head.dimensions))
         scores = exact_dots(vector, rows["vector"].astype(np.float16))
         over = scores >= floor
