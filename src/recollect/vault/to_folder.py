@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.types import LinkKind, Memory, State
+from recollect.types import LinkKind, Memory
 from recollect.vault import fields as mapping
 from recollect.vault import files, frontmatter, render
 from recollect.vault import note as notes
@@ -37,7 +37,7 @@ class ToFolder:
 
     def _reworded(self, memory: Memory, text: str) -> bool:
         """A statement that was corrected in the bank: the document's own text does not have it."""
-        if _flat(memory.text) in _flat(text) or memory.state is State.INVALIDATED:
+        if _flat(memory.text) in _flat(text):
             return False
         return any(
             m.text != memory.text for m in self._work.memory.revisions(self._work.bank, memory.id)
@@ -93,7 +93,7 @@ class ToFolder:
         assert file is not None and unit is not None
         text = file.note.text
         for memory in unit.memories:
-            if _flat(memory.text) in _flat(text) or memory.state is not State.ACTIVE:
+            if not self._reworded(memory, text):
                 continue
             before = [m.text for m in self._work.memory.revisions(self._work.bank, memory.id)]
             old = next((t for t in reversed(before) if text.count(t) == 1), None)
