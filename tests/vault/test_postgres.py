@@ -1,0 +1,42 @@
+"""The same vault on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from recollect import Recollect
+from recollect.testing import open_fake
+from recollect.types import State
+from recollect.vault import sync
+
+from .conftest import BANK
+
+
+@pytest.fixture
+def served(postgres: str) -> Iterator[Recollect]:
+    psycopg = pytest.importorskip("psycopg")
+    schema = f"vault_{uuid4().hex[:12]}"
+    with open_fake(postgres, pg_schema=schema) as opened:
+        yield opened
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+def test_a_vault_is_kept_in_step_with_a_server(served: Recollect, bastra: Path) -> None:
+    sync(served, BANK, bastra)
+    assert served.load(BANK, "storage-json-files").state is State.SUPERSEDED
+    assert not sync(served, BANK, bastra).changed
+    served.update(BANK, "storage-sqlite", scope="everywhere")
+    served.retain(BANK, {"text": "Priya prefers tea.", "id": "tea"})
+    path = bastra / "css-effects-do-not-stack.md"
+    path.write_text(path.read_text().replace("Every layer", "Each layer"))
+    report = sync(served, BANK, bastra)
+    assert (report.updated, report.edited) == ([path.name], ["storage-sqlite.md"])
+    assert report.written == ["memories/Priya prefers tea.md"]
+    assert "Each layer" in served.load(BANK, "css-effects-do-not-stack").text
+    assert served.due(BANK, state="expired")[0].memory.id == "tailwind-layer-order"
+    assert not sync(served, BANK, bastra).changed
