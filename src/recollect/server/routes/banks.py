@@ -144,7 +144,6 @@ async def delete_bank(request: Request, bank_id: BankId) -> Any:
         return held.memories
 
     count = await state.write(work)
-    request.state.counts = {"deleted": count}
     note(request, deleted=count)
     return Json({"success": True, "message": f"{bank_id} is gone", "deleted_count": count})
 

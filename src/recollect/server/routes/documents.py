@@ -144,7 +144,6 @@ async def delete_document(request: Request, bank_id: BankId, document_id: Docume
     """With everything that came only from it."""
     state = serving(request)
     count = await state.write(state.memory.forget, bank_id, document_id=document_id)
-    request.state.counts = {"deleted": count}
     note(request, deleted=count, document=document_id)
     return Json(
         {

@@ -79,7 +79,6 @@ async def retain_memories(
             request_key=idempotency_key,
         )
         note(request, items=operation.items, operation=operation.id)
-        request.state.counts = {"accepted": operation.items}
         return Json(_accepted(operation))
     if idempotency_key is not None:
         result = await state.write(
@@ -235,7 +234,6 @@ async def delete_memory(request: Request, bank_id: BankId, memory_id: MemoryId) 
     """Delete one memory with everything derived only from it: text, vectors, terms, links."""
     state = serving(request)
     count = await state.write(state.memory.forget, bank_id, memory_id)
-    request.state.counts = {"deleted": count, "memory_id": memory_id}
     note(request, deleted=count, memory=memory_id)
     return Json({"success": True, "message": f"{memory_id} is gone", "deleted_count": count})
 
@@ -250,7 +248,6 @@ async def clear_memories(request: Request, bank_id: BankId, type: Type = None) -
     """Delete all memories of the bank, or all of one type."""
     state = serving(request)
     count = await state.write(state.memory.clear, bank_id, type=type)
-    request.state.counts = {"deleted": count}
     note(request, deleted=count)
     return Json({"success": True, "message": None, "deleted_count": count})
 
