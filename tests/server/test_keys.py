@@ -88,6 +88,13 @@ def test_a_gate_does_not_open_again_when_its_last_key_is_revoked(ring) -> None:
         Gate(ring).admit(None, "alice", Scope.READ)
 
 
+def test_only_a_store_without_keys_is_unguarded(ring) -> None:
+    assert Gate(ring).unguarded()
+    assert not Gate(ring, no_auth=True).unguarded()
+    create_key(ring, "laptop", [Scope.READ])
+    assert not Gate(ring).unguarded()
+
+
 def test_no_auth_asks_nobody(ring) -> None:
     create_key(ring, "laptop", [Scope.READ])
     assert Gate(ring, no_auth=True).admit(None, "alice", Scope.ADMIN).key is None

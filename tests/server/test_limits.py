@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import TooManyRequests
-from recollect.server.limits import SECURITY_HEADERS, BodyLimit, Buckets, SecurityHeaders
+from recollect.server.keys import is_loopback
+from recollect.server.limits import (
+    SECURITY_HEADERS,
+    BodyLimit,
+    Buckets,
+    OwnHost,
+    SecurityHeaders,
+)
 
 
 class Clock:
@@ -103,6 +110,27 @@ async def test_a_body_of_unknown_length_is_counted() -> None:
     app = BodyLimit(echo, 10)
     assert (await ask(app, chunked, [b"01234", b"56789"]))[2] == b"0123456789"
     assert (await ask(app, chunked, [b"01234", b"567890", b"never read"]))[0] == 413
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8888", "[::1]:80", "LOCALHOST:1"])
+async def test_without_keys_names_of_this_machine_are_answered(host: str) -> None:
+    app = OwnHost(echo, lambda: True, is_loopback)
+    assert (await ask(app, [(b"host", host.encode())], [b""]))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", ""]
+)
+async def test_without_keys_other_names_are_refused(host: str) -> None:
+    app = OwnHost(echo, lambda: True, is_loopback)
+    status, _, body = await ask(app, [(b"host", host.encode())], [])
+    assert status == 403
+    assert b"keys create" in body
+
+
+async def test_with_keys_any_name_is_answered() -> None:
+    app = OwnHost(echo, lambda: False, is_loopback)
+    assert (await ask(app, [(b"host", b"memory.example.com")], [b""]))[0] == 200
 
 
 async def test_every_answer_carries_the_security_headers() -> None:

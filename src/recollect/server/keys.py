@@ -116,6 +116,10 @@ class Gate:
             self._open_until = now + REMEMBERED_S
         return not self._closed
 
+    def unguarded(self) -> bool:
+        """Whether anybody may pass although nobody said so: the store has no keys."""
+        return not self._no_auth and self.open()
+
     def admit(self, authorization: str | None, bank: str | None, scope: Scope) -> Caller:
         """The caller; NotAuthenticated, NotAllowed or TooManyRequests when there is none that
         may. With no bank named, a read is of what the caller sees (`Caller.sees`); anything

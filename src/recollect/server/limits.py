@@ -110,6 +110,43 @@ async def _too_large(
     await answer(scope, receive, send)
 
 
+class OwnHost:
+    """ASGI middleware for a server that asks for no keys: it answers to names of this machine only.
+    Otherwise any web page could have its own name point here, and read what its visitor keeps."""
+
+    def __init__(self, app: App, unguarded: Callable[[], bool], own: Callable[[str], bool]):
+        self._app = app
+        self._unguarded = unguarded
+        self._own = own
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            host = dict(scope["headers"]).get(b"host", b"localhost").decode("latin-1")
+            if not self._own(_without_port(host.lower())) and self._unguarded():
+                await _strange_host(host, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _without_port(host: str) -> str:
+    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+
+
+async def _strange_host(
+    host: str, scope: MutableMapping[str, Any], receive: Receive, send: Send
+) -> None:
+    from recollect.server.problems import problem
+
+    answer = problem(
+        403,
+        f"this server asks for no keys, and so it answers to localhost only, not to {host[:100]!r}",
+        "make a key (recollect keys create NAME), or say --no-auth where a proxy guards it",
+        kind="not-allowed",
+        instance=scope["path"],
+    )
+    await answer(scope, receive, send)
+
+
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),

@@ -78,13 +78,18 @@ def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]
     import uvicorn
 
     from recollect.server.app import create_app
+    from recollect.server.keys import is_loopback
+    from recollect.server.limits import OwnHost
 
     def ready() -> None:
         bound.listen(BACKLOG)
         on_ready()
 
+    app = create_app(memory, on_ready=ready)
+    gate = app.state.serving.gate
+    app.add_middleware(OwnHost, unguarded=gate.unguarded, own=is_loopback)
     config = uvicorn.Config(
-        create_app(memory, on_ready=ready),
+        app,
         timeout_graceful_shutdown=PATIENCE_S,
         log_config=None,
         access_log=False,
