@@ -34,6 +34,8 @@ def boost(
 ) -> Pool:
     """final = relevance × every factor."""
     columns, at = pool.columns, to_micros(now)
+    # "after Alice joined": what counts is the distance from that, not from today.
+    decay = "none" if window is not None and window.near is not None else decay
     factors = {
         "recency": _nudge("recency", recency(columns, at, decay)),
         "temporal": _nudge("temporal", temporal(columns, window)),
