@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -49,6 +49,10 @@ HELD = {"graph": 0.3}
 # ones are, on development banks; on reported ones 96 and 26 % (`benchmarks/abstain.py`).
 STRONG, MAYBE = 0.35, 0.03
 CROSSED = 40  # candidates shown to the cross-encoder; recall itself shows it fewer
+# The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
+# place of late interaction, which orders requests and records better than it does.
+CROSS_WEIGHT = 0.3
+CROSS_DEPTHS = (6, 8, 12, 24, 40)
 MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
 # (set, units kept, queries kept): enough for a dozen numbers, small enough to run here. Only
 # queries that no model was trained on: scores of trained ones look better than they are.
@@ -61,7 +65,7 @@ PLAN = (
 FIRST = ("semantic", "keyword", "graph", "window", "length")
 LATE = (*FIRST, "late", "late_before")
 SIGNALS = (*LATE, "cross")
-MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE, "cross": SIGNALS}
+MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE}
 
 
 @dataclass(frozen=True)
@@ -179,13 +183,39 @@ def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], floa
     return (weights, *_calibrate(x @ weights, lists, query_weight[of]))
 
 
-def only_crossed(lists: Lists) -> Lists:
-    """The part of each list that the cross-encoder saw."""
-    seen = ~np.isnan(lists.x[:, SIGNALS.index("cross")])
-    counts = np.add.reduceat(seen.astype(int), lists.starts)
-    some = counts > 0
-    starts = np.concatenate([[0], np.cumsum(counts[some])[:-1]])
-    return Lists(lists.x[seen], lists.y[seen], starts, lists.sets[some], lists.gold[some])
+def crossed_first(
+    lists: Lists, score: NDArray[np.float64], depth: int, weight: float = CROSS_WEIGHT
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Scores with the cross-encoder's logit added to the best `depth` of each list, which stay
+    before the rest, and which rows those are."""
+    cross = lists.x[:, SIGNALS.index("cross")]
+    out, seen = score.copy(), np.zeros(len(score), dtype=bool)
+    for a, b in zip(lists.starts, [*lists.starts[1:], len(score)], strict=True):
+        top = a + np.argsort(-score[a:b], kind="stable")[:depth]
+        top = top[~np.isnan(cross[top])]
+        out[top] += weight * cross[top]
+        seen[top] = True
+    return out, seen
+
+
+def report_depths(lists: Lists, score: NDArray[np.float64]) -> None:
+    for depth in CROSS_DEPTHS:
+        mixed, seen = crossed_first(lists, score, depth)
+        report(f"cross-encoder on the best {depth}", lists, mixed + 1000.0 * seen)
+
+
+def cross_bias(lists: Lists, score: NDArray[np.float64]) -> float:
+    """What makes the mixed score a probability again, on what the cross-encoder saw."""
+    mixed, seen = crossed_first(lists, score, CROSS_DEPTHS[1])
+    counts = np.diff([*lists.starts, len(lists.y)])
+    share = np.repeat(1 / np.bincount(lists.sets, minlength=len(PLAN))[lists.sets], counts)[seen]
+    z, y = mixed[seen], lists.y[seen].astype(float)
+    found = minimize_scalar(
+        lambda bias: float((share * (np.logaddexp(0, z + bias) - y * (z + bias))).sum()),
+        bounds=(-30, 10),
+        method="bounded",
+    )
+    return float(found.x)
 
 
 def _calibrate(
@@ -225,6 +255,16 @@ def report(name: str, lists: Lists, score: NDArray[np.float64]) -> None:
     print(f"{name:34s} {cells}   mean {100 * np.mean(r):.1f}/{100 * np.mean(n):.1f}")
 
 
+def entry(bias: float, weights: Mapping[str, float]) -> dict[str, Any]:
+    """A model as `recall/relevance.py` reads it."""
+    return {
+        "bias": round(bias, 4),
+        "weights": {s: HELD.get(s, round(float(w), 4)) for s, w in weights.items()},
+        "strong": STRONG,
+        "maybe": MAYBE,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["collect", "fit"])
@@ -238,28 +278,25 @@ def main() -> None:
         collect()
         return
     train, check = load()
+    both = whole(train, check)
     table: dict[str, Any] = json.loads(TARGET.read_text())
     out: dict[str, Any] = {}
     for name, signals in MODELS.items():
         columns = [SIGNALS.index(s) for s in signals]
         if np.isnan(check.x[:, columns]).all(axis=0).any():
             continue  # no such model was running
-        seen, shown = (
-            (only_crossed(train), only_crossed(check)) if name == "cross" else (train, check)
-        )
-        half, _, _ = fit(seen, signals)
-        report(f"{name}, other half", shown, np.nan_to_num(shown.x[:, columns]) @ half)
-        weights, scale, bias = fit(whole(seen, shown), signals)
-        out[name] = {
-            "bias": round(bias, 4),
-            "weights": {
-                s: HELD.get(s, round(float(w * scale), 4))
-                for s, w in zip(signals, weights, strict=True)
-            },
-            "strong": STRONG,
-            "maybe": MAYBE,
-        }
+        half, _, _ = fit(train, signals)
+        report(f"{name}, other half", check, np.nan_to_num(check.x[:, columns]) @ half)
+        weights, scale, bias = fit(both, signals)
+        out[name] = entry(bias, dict(zip(signals, (weights * scale).tolist(), strict=True)))
         print("   ", out[name])
+    if "late" in out and not np.isnan(both.x[:, SIGNALS.index("cross")]).all():
+        late: dict[str, float] = out["late"]["weights"]
+        score = np.nan_to_num(both.x[:, [SIGNALS.index(s) for s in LATE]]) @ list(late.values())
+        report("late, as written", both, score)
+        report_depths(both, score)
+        out["cross"] = entry(cross_bias(both, score), {**late, "cross": CROSS_WEIGHT})
+        print("   ", out["cross"])
     for s in SIGNALS[:3]:
         report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
     if given.model:
