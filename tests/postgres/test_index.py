@@ -15,7 +15,7 @@ import pytest
 from psycopg import sql
 
 from recollect.storage.base import Batch, Filter, Found, NewMemory, StagedVector, TagLeaf
-from recollect.storage.postgres import hnsw
+from recollect.storage.postgres import hnsw, search
 from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.search import index_settings
@@ -66,6 +66,13 @@ def memories(first: int, found: np.ndarray[Any, np.dtype[np.float32]]) -> list[N
         )
         for key, vector in enumerate(found, first)
     ]
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bank of thousands stands for one of a hundred thousand."""
+    monkeypatch.setattr(search, "LOOKED_AT", 500)
+    monkeypatch.setattr(search, "LOOKED_AT_EACH", 2)
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +127,9 @@ def test_what_came_after_the_index_is_found_exactly(server: tuple[PostgresStore,
 
 def test_a_selective_filter_is_searched_exactly(server: tuple[PostgresStore, str]) -> None:
     store, _ = server
-    uses = [viewed(store).uses_index(allowed) for allowed in FILTERS]
-    assert uses == [True, True, True, False]
+    uses = [viewed(store).uses_index(allowed, 1) for allowed in FILTERS]
+    assert uses == [True, True, False, False]
+    assert not viewed(store).uses_index(Filter(), SIZE)  # nearly all are wanted
 
 
 def test_neighbours_of_many_new_memories_come_from_index_and_tail(

@@ -188,10 +188,12 @@ def _state(pool: ConnectionPool[Db]) -> str:
 
 
 def prepare_session(connection: Db, schema: str, lock_ms: int) -> None:
-    """Our tables first, whatever else the role looks at after them (pgvector may be anywhere)."""
+    """Our tables first, whatever else the role looks at after them (pgvector may be anywhere). No
+    workers and no compiling: starting them costs more than our statements do."""
     connection.execute(
         """SELECT set_config('search_path', quote_ident(%s) || ', ' || current_setting('search_path'), false),
-          set_config('lock_timeout', %s, false), set_config('jit', 'off', false)""",
+          set_config('lock_timeout', %s, false), set_config('jit', 'off', false),
+          set_config('max_parallel_workers_per_gather', '0', false)""",
         (schema, str(lock_ms)),
     )
 

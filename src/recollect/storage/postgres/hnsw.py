@@ -13,9 +13,10 @@ from psycopg import sql
 
 from recollect.storage.postgres.connection import Connections, Db, log
 from recollect.storage.postgres.queries import query
+from recollect.storage.postgres.search import LOOKED_AT
 from recollect.storage.postgres.session import Head
 
-WORTH_IT = 20_000  # memories: below, looking at each is as fast
+WORTH_IT = LOOKED_AT  # memories: below, looking at each is as fast
 GROWN = 0.25  # of the bank: so much may be searched exactly before the index is made anew
 M, EF_CONSTRUCTION = 16, 100
 

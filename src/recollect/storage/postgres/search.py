@@ -37,8 +37,14 @@ from recollect.types import CAUSAL
 
 SIFTED = 2000  # more memories than this at once are compared in the database, in half precision
 SAMPLE = 256  # memories looked at to estimate how many a filter lets through
-FEW = 0.02  # a filter that lets fewer through is searched exactly: the index would wade
-MOST_EF = 1000  # pgvector's own limit
+FEW = 0.02  # of keywords' matches that pass a filter: below, all that passes it is asked for
+# Looking at each memory costs 0.6 µs, the index about 20 ms for 400 answers and more where a
+# filter makes it wade: so many are looked at one by one, and so many for each answer wanted
+# (benchmarks/postgres.py; 100,000 memories, no filter to 1 %).
+LOOKED_AT, LOOKED_AT_EACH = 20_000, 75
+# How wide the index is searched: 0.98 of what an exact search finds, of vectors that hardly
+# cluster. pgvector takes no more than 1000.
+LEAST_EF, MOST_EF = 800, 1000
 _EXPANDED = np.dtype([("key", ">i8"), ("shared", ">f4"), ("semantic", ">f4"), ("causal", ">f4")])
 _EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
 _SHARED = np.dtype([("mine", ">i8"), ("other", ">i8"), ("shared", ">f4")])
@@ -141,24 +147,22 @@ class Searching:
         self, allowed: Filter, near: int, given: dict[str, Any]
     ) -> tuple[str, Settings]:
         """Which way to the nearest, and the settings it needs."""
-        if not self.uses_index(allowed):
+        if not self.uses_index(allowed, near):
             return "arm_semantic_exact", NONE
         given["indexed"] = self.head.indexed_key
         return "arm_semantic_indexed", index_settings(near)
 
-    def uses_index(self, allowed: Filter) -> bool:
+    def uses_index(self, allowed: Filter, near: int) -> bool:
         """Whether the index is worth it: estimated from memories drawn evenly over the bank, not
         from the server's statistics, which lag behind what was written."""
         if not self.head.indexed_key:
             return False
-        if allowed == Filter():
-            return True
-        share = self._shares.get(allowed)
+        share = 1.0 if allowed == Filter() else self._shares.get(allowed)
         if share is None:
             drawn = np.unique(np.linspace(1, self.head.next_key - 1, SAMPLE).astype(np.int64))
             there, passed = self.fetch("sample", allowed, keys=listed(drawn))[0]
             share = self._shares[allowed] = passed / max(there, 1)
-        return share > FEW
+        return share * self.head.size > max(LOOKED_AT, LOOKED_AT_EACH * near)
 
     # --- semantic ----------------------------------------------------------------------------
 
@@ -334,14 +338,15 @@ class Searching:
         return np.isin(keys, unpacked(blob, _KEY).astype(np.int64))
 
 
-def index_settings(near: int) -> Settings:
+def index_settings(near: int, least: int = LEAST_EF) -> Settings:
     """On whichever node the bank lives: look as wide as the answer is, and go on until enough have
     passed the filter (without, one that lets a third through leaves half the answer). Sorting is
     ruled out meanwhile, or a server with old statistics may read the whole bank and sort it."""
+    ef = min(MOST_EF, max(least, 2 * near))
     return Settings(
         (
             b"SET LOCAL citus.propagate_set_commands = 'local'",
-            f"SET LOCAL hnsw.ef_search = {min(MOST_EF, max(40, near))}".encode(),
+            f"SET LOCAL hnsw.ef_search = {ef}".encode(),
             b"SET LOCAL hnsw.iterative_scan = 'relaxed_order'",
             b"SET LOCAL hnsw.max_scan_tuples = 100000",
             b"SET LOCAL enable_sort = off",

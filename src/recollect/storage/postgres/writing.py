@@ -68,7 +68,7 @@ class WritingView(PostgresView):
             "indexed": self.head.indexed_key,
         }
         sql = query("nearest_indexed", condition, self.head.dimensions)
-        settings = index_settings(NEIGHBOURS_EF)
+        settings = index_settings(2 * k, NEIGHBOURS_EF)
         blob = self.session.fetch(sql, given, prepare=False, settings=settings)[0][0]
         rows = unpacked(blob, vector_type(self.head.dimensions))
         scores = exact_dots(vector, rows["vector"].astype(np.float16))
