@@ -37,6 +37,15 @@ class Unit:
     def told(self) -> datetime | None:
         return self.memories[0].mentioned_at if self.memories else None
 
+    def stamps(self) -> str:
+        """Differs whenever the fields do: a correction dates a memory, a review has its own date,
+        and a retirement shows in its state."""
+        if self.form == "document":
+            return ""
+        held = self.memories[0]
+        parts = (held.updated_at, held.last_reviewed_at, held.state.value, held.superseded_by)
+        return "|".join(map(str, parts))
+
     def fields(self) -> Fields:
         if self.form == "memory":
             return fields.of_memory(self.memories[0])

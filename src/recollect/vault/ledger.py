@@ -35,17 +35,18 @@ def note_down(work: Work, step: Step, unit: Unit | None, *, unsent: bool = False
     elif step.before is not None:
         on_file = _file_digests(step, on_file)
     work.state.entries[step.path] = Entry(
-        pair.id,
-        unit.form,
-        file.digest,
-        file.seen.stamp,
-        on_file,
-        held,
-        file.note.names,
-        file.note.links,
-        unit.memories[0].id if unit.memories else None,
-        sources(file.note, unit.memories) if unit.form == "document" else {},
-        before.linked if before is not None else "",
+        id=pair.id,
+        form=unit.form,
+        digest=file.digest,
+        stamp=file.seen.stamp,
+        file=on_file,
+        bank=held,
+        stamps=unit.stamps() if held == digests(unit.fields()) else "",
+        names=file.note.names,
+        links=file.note.links,
+        anchor=unit.memories[0].id if unit.memories else None,
+        sources=sources(file.note, unit.memories) if unit.form == "document" else {},
+        linked=before.linked if before is not None else "",
     )
 
 
@@ -56,7 +57,7 @@ def note_superseded(work: Work, superseded: set[str]) -> None:
         if entry.id in superseded and entry.form == "memory":
             held = digests(mapping.of_memory(work.memory.load(work.bank, entry.id)))
             known = {**entry.bank, **{k: v for k, v in held.items() if k == "retired"}}
-            work.state.entries[path] = replace(entry, bank=known)
+            work.state.entries[path] = replace(entry, bank=known, stamps="")
 
 
 def let_go(work: Work, step: Step) -> None:

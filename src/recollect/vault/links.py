@@ -74,6 +74,20 @@ def changed_links(state: State) -> dict[str, dict[str, float]]:
     return out
 
 
+def links_may_differ(before: Mapping[str, Entry], now: Mapping[str, Entry]) -> bool:
+    """Whether any note came, went, or changed its names or links."""
+    if before.keys() != now.keys():
+        return True
+    return any(
+        entry is not before[path] and _linking(entry) != _linking(before[path])
+        for path, entry in now.items()
+    )
+
+
+def _linking(entry: Entry) -> tuple[object, ...]:
+    return entry.id, entry.anchor, entry.names, entry.links, entry.sources, entry.linked
+
+
 def _resolved(path: str, entry: Entry, state: State, names: Names) -> dict[str, dict[str, float]]:
     """The memories of a note that may have links, with those they have. A link of a document is
     one of the statement it stands in."""

@@ -231,7 +231,7 @@ class Looking:
             return
         for path, entry in self._resting.items():
             unit = units.get(entry.id)
-            if entry.id in pairs or (unit is not None and digests(unit.fields()) == entry.bank):
+            if entry.id in pairs or (unit is not None and _as_noted(unit, entry)):
                 continue
             pairs[entry.id] = Pair(entry.id, path, self.file(path), entry, path)
         resting = {entry.id for entry in self._resting.values()}
@@ -260,3 +260,10 @@ class Looking:
             return Unit(pair.id, "memory", (self._memory.load(self._bank, pair.id),))
         except NotFound:
             return None
+
+
+def _as_noted(unit: Unit, entry: Entry) -> bool:
+    """The bank's side is what it was when both last agreed."""
+    if entry.stamps and entry.stamps == unit.stamps():
+        return True
+    return digests(unit.fields()) == entry.bank

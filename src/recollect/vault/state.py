@@ -38,6 +38,7 @@ class Entry:
     stamp: tuple[int, ...]  # of the file: a hint that saves reading it
     file: Mapping[str, str]  # digest of each field, as the note had it
     bank: Mapping[str, str]  # and as the bank had it
+    stamps: str = ""  # of the bank's side: a hint that saves comparing it field by field
     names: tuple[str, ...] = ()  # what links may call it
     links: Mapping[str, float] = field(default_factory=dict[str, float])  # as the note has them
     anchor: str | None = None  # the memory that links to a document lead to
@@ -54,6 +55,7 @@ class State:
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])  # by path
     seen: str = ""  # the bank's last change that is accounted for
     saved_ns: int = 0
+    dirty: bool = False  # it differs from what is on disk
 
     def unchanged(self, path: str, stamp: tuple[int, ...]) -> bool:
         """By the hint alone; a file touched shortly before the state was saved is read again."""
@@ -110,6 +112,7 @@ def save(path: Path, state: State) -> None:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
+    state.dirty = False
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from recollect.vault.bank import Unit
 from recollect.vault.decide import Do, Step, decide
 from recollect.vault.fields import mark
 from recollect.vault.ledger import let_go, note_down, note_superseded
-from recollect.vault.links import Names, changed_links, groups
+from recollect.vault.links import Names, changed_links, groups, links_may_differ
 from recollect.vault.look import Looking, Sides
 from recollect.vault.report import Report
 from recollect.vault.state import State, alone, load, save, state_path
@@ -31,6 +31,7 @@ from recollect.vault.work import Work
 
 Progress = Callable[[int, int], None]
 PASSES = 4
+MUCH = 100
 LINKED = 500  # notes whose links are handed over in one transaction
 
 
@@ -59,7 +60,8 @@ def sync(
             return _dry_without_bank(memory, root, options)
         memory.create_bank(bank)
     if options.dry_run:
-        report = _Pass(memory, bank, root, options).run(None)
+        state = load(state_path(root, memory.bank(bank)))
+        report = _Pass(memory, bank, root, options, state).run(None)
     else:
         try:
             with alone(root):
@@ -93,28 +95,35 @@ def _passes(
     memory: Recollect, bank: str, root: Path, options: Options, progress: Progress | None
 ) -> Report:
     report = Report()
+    path = state_path(root, memory.bank(bank))
+    state = load(path)
     for _ in range(PASSES):
-        found = _Pass(memory, bank, root, options).run(progress)
+        found = _Pass(memory, bank, root, options, state).run(progress)
         report.add(found)
+        # Without a state the next sync compares everything: after much work, that is worth saving.
+        if state.dirty and (not found.changed or len(found.retained) > MUCH):
+            save(path, state)
         if not found.changed:
             break
+    else:
+        save(path, state)
     return report
 
 
 class _Pass:
-    def __init__(self, memory: Recollect, bank: str, root: Path, options: Options) -> None:
+    def __init__(
+        self, memory: Recollect, bank: str, root: Path, options: Options, state: State
+    ) -> None:
         self._memory = memory
         self._bank = bank
         self._root = root
         self._options = options
         self._report = Report()
-        held = memory.bank(bank)
-        self._path = state_path(root, held)
-        self._state = load(self._path)
+        self._state = state
         self._before = dict(self._state.entries)
         self._failed = False
         self._names: Names | None = None
-        self._changed = held.updated_at.isoformat()
+        self._changed = memory.bank(bank).updated_at.isoformat()
 
     def run(self, progress: Progress | None) -> Report:
         state, report = self._state, self._report
@@ -135,11 +144,10 @@ class _Pass:
         seen = self._changed if quiet and not self._options.one_way else state.seen
         written = (report.written, report.edited, report.conflicts, report.set_aside)
         files.settle(self._root, (path for paths in written for path in paths))
-        if state.entries != self._before:
+        if links_may_differ(self._before, state.entries):
             self._link()
-        if state.entries != self._before or seen != state.seen or sides.doubted:
-            state.seen = seen
-            save(self._path, state)
+        state.dirty |= state.entries != self._before or seen != state.seen or sides.doubted
+        state.seen = seen
         return report
 
     def _decided(self, sides: Sides) -> list[Step]:
