@@ -20,7 +20,7 @@ ChunkId = Annotated[str, Path(description="The chunk."), Decoded]
 EntityId = Annotated[str, Path(description="The entity."), Decoded]
 OperationId = Annotated[str, Path(description="The operation."), Decoded]
 
-MAX_PAGE = 1000
+MAX_PAGE = 100_000  # the contract has no bound; a page that is cut unasked would lose its rest
 Limit = Annotated[int, Query(ge=0, le=MAX_PAGE, description="How many at most.")]
 Offset = Annotated[int, Query(ge=0, le=2**31, description="How many to skip; prefer `cursor`.")]
 Cursor = Annotated[

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.memory import Recollect
 
 PATIENCE_S = 30  # for requests in flight when told to stop
+IDLE_S = 75  # longer than clients keep a connection: it is theirs to close
 BACKLOG = 2048
 M_ARENA_MAX = -8  # of malloc.h
 COUNTED = "PROMETHEUS_MULTIPROC_DIR"
@@ -94,6 +95,7 @@ def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=IDLE_S,
         ws="none",
         loop="asyncio",
         # asyncio accepts as many connections at once as this says: one, so that a worker that
