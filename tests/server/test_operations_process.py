@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2
 import pytest
 
 import recollect
@@ -81,6 +83,32 @@ def test_an_accepted_retain_survives_the_server_and_takes_effect_once(
         assert {m.proof_count for m in found} == {1}
         assert client.submit(BANK, FACTS, operation_id=operation.id).state is OperationState.DONE
         assert client.stats(BANK).memories == len(FACTS)
+
+
+def test_a_keyed_retain_cut_off_by_a_crash_is_answered_after_it_and_retained_once(
+    db: Path, look: recollect.Recollect
+) -> None:
+    asked = {
+        "json": {"items": FACTS},
+        "headers": {"Idempotency-Key": "once"},
+        "timeout": 60,
+    }
+    where = f"/v1/default/banks/{BANK}/memories"
+    with serving(db) as server, ThreadPoolExecutor(1) as caller:
+        answer = caller.submit(httpx2.post, server.url + where, **asked)
+        until = time.monotonic() + 60
+        while not (held := look.store.queue.operations(BANK, 1, None, {})) or not held[0].steps:
+            assert time.monotonic() < until
+            time.sleep(0.002)
+        server.kill()
+        with pytest.raises(httpx2.TransportError):
+            answer.result()
+    with serving(db) as server:
+        first, again = (httpx2.post(server.url + where, **asked).json() for _ in range(2))
+    assert first == again
+    assert len(first["new"]) == len(FACTS)
+    found = look.memories(BANK, limit=1000)
+    assert (len(found), {m.proof_count for m in found}) == (len(FACTS), {1})
 
 
 def test_stopping_finishes_the_one_at_hand_and_keeps_the_rest(
