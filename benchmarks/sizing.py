@@ -1,10 +1,10 @@
 """What a bank of any size takes, without waiting for it to be written: rows of a few thousand real
 memories are multiplied, each with a key, an id and a vector of its own, and brought in as a copy is.
 
-    python benchmarks/sizing.py [--sizes 10000,100000] [--queries 50] [--out NAME]
+    python benchmarks/sizing.py [--sizes 10000,100000] [--banks 100x1000] [--queries 50] [--out NAME]
 
 Prints disk and memory a fact, the time to open, and CPU a recall (p50, query embedding included);
-every size is measured in a process of its own.
+every size is measured in a process of its own. With --banks also what many small banks take.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -40,6 +41,7 @@ NOISE = 0.5  # length of what is added to a vector of unit length
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--banks", default="100x1000", help="how many, and facts in each")
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--out", default="sizing")
     parser.add_argument("--ask", help=argparse.SUPPRESS)
@@ -48,25 +50,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.buffer.write(orjson.dumps(ask(options.ask, options.queries)))
         return
     found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        many = small_banks(*map(int, options.banks.split("x")), Path(folder))
+    print(f"{options.banks:>9} {many}", file=sys.stderr)
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             found[str(size)] = one(size, options.queries, Path(folder))
         print(f"{size:>9,} {found[str(size)]}", file=sys.stderr)
-        path = write(options.out, {"kind": "sizing", "sizes": found})
+        path = write(options.out, {"kind": "sizing", "banks": many, "sizes": found})
     print(f"wrote results/{path.name}", file=sys.stderr)
 
 
 def one(size: int, queries: int, folder: Path) -> dict[str, Any]:
     path = folder / "bank.db"
-    with (
-        recollect.open(str(folder / "pool.db")) as few,
-        recollect.open(str(path)) as memory,
-    ):
-        source = iter(facts(POOL))
-        while batch := list(islice(source, 100)):
-            few.retain(BANK, [{"text": f.text, "timestamp": f.time} for f in batch])
+    with pool(folder) as few, recollect.open(str(path)) as memory:
         began = time.process_time()
-        grow(few, memory, size)
+        grow(few, memory, size, BANK)
         cpu = time.process_time() - began
     asked = subprocess.run(
         [sys.executable, __file__, "--ask", str(path), "--queries", str(queries)],
@@ -80,21 +79,50 @@ def one(size: int, queries: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def grow(few: recollect.Recollect, memory: recollect.Recollect, size: int) -> None:
+@contextmanager
+def pool(folder: Path) -> Iterator[recollect.Recollect]:
+    with recollect.open(str(folder / "pool.db")) as few:
+        source = iter(facts(POOL))
+        while batch := list(islice(source, 100)):
+            few.retain(BANK, [{"text": f.text, "timestamp": f.time} for f in batch])
+        yield few
+
+
+def small_banks(count: int, size: int, folder: Path) -> dict[str, Any]:
+    """Each asked once, in this process: what they take in memory together, and to be opened."""
+    with pool(folder) as few, recollect.open(str(folder / "banks.db")) as memory:
+        for number in range(count):
+            grow(few, memory, size, f"{BANK}-{number}")
+        memory.recall(f"{BANK}-0", "Who was there?")
+        held, opened = rss_mb(), list[float]()
+        for number in range(1, count):
+            began = time.process_time()
+            memory.recall(f"{BANK}-{number}", "Who was there?")
+            opened.append((time.process_time() - began) * 1e3)
+        return {
+            "count": count,
+            "facts": size,
+            "memory_bytes_a_fact": round((rss_mb() - held) * 2**20 / (count - 1) / size),
+            "first_recall_cpu_ms": round(median(opened), 1),
+            "disk_bytes_a_fact": round(disk_bytes(folder / "banks.db") / count / size),
+        }
+
+
+def grow(few: recollect.Recollect, memory: recollect.Recollect, size: int, bank: str) -> None:
     store = memory._store  # pyright: ignore[reportPrivateUsage]
     dump = few._store.dump(BANK)  # pyright: ignore[reportPrivateUsage]
-    entities, pool = list(dump.entities), list(dump.memories)
-    arrival = begin(store, BANK, {}, dump.model)
+    entities, held = list(dump.entities), list(dump.memories)
+    arrival = begin(store, bank, {}, dump.model)
     arrival.bring(Batch(entities=entities), {})
-    for part in parts(multiplied(pool, size), PART):
+    for part in parts(multiplied(held, size), PART):
         arrival.bring(Batch(memories=part), {})
     arrival.finish()
 
 
-def multiplied(pool: Sequence[NewMemory], size: int) -> Iterator[NewMemory]:
+def multiplied(held: Sequence[NewMemory], size: int) -> Iterator[NewMemory]:
     rng = np.random.default_rng(1)
     for number in range(size):
-        one = pool[number % len(pool)]
+        one = held[number % len(held)]
         assert one.vector is not None
         noise = rng.standard_normal(len(one.vector)).astype(np.float32)
         vector = one.vector + NOISE * noise / np.linalg.norm(noise)

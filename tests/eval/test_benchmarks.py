@@ -18,7 +18,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def on_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield
-    for name in ("synthetic", "sets", "render", "machine", "timing"):
+    for name in ("synthetic", "sets", "render", "machine", "timing", "cost_model"):
         sys.modules.pop(name, None)
 
 
@@ -137,3 +137,29 @@ def scale() -> dict[str, Any]:
         }
 
     return {**about(), "kind": "scale", "sizes": {"1000": one(5.0), "10000": one(7.0)}}
+
+
+def test_the_cost_model_is_the_line_through_what_was_measured() -> None:
+    from cost_model import Line
+
+    line = Line.through([(10_000, 12.0), (20_000, 14.0), (30_000, 16.0)])
+    assert line.at(40_000) == pytest.approx(18.0)
+    assert Line.through([(10_000, 12.0)]).at(1_000_000) == 12.0
+
+
+def test_a_load_twice_as_large_needs_twice_the_disk_and_more_cores() -> None:
+    from cost_model import Line, Load, Measured, embedded, postgres
+
+    small = {"memory_bytes_a_fact": 2_000, "facts": 1_000, "first_recall_cpu_ms": 15.0}
+    line = Line(20.0, 1e-4)
+    known = Measured(
+        line, Line(10.0, 1e-4), Line(0.0, 2_000.0), small, 10.0, 3_000.0, 5.0, 0.2,
+        line, line, 4_000.0, (1.0, 1.0),
+    )  # fmt: skip
+    one = Load("one", 1_000, 1_000, 100, 10, 0.1)
+    two = Load("two", 2_000, 1_000, 200, 20, 0.1)
+    for needs in (embedded, postgres):
+        assert needs(two, known)["disk_gb"] == pytest.approx(2 * needs(one, known)["disk_gb"])
+        assert needs(two, known)["cores"] > needs(one, known)["cores"]
+    huge = Load("huge", 1_000_000, 1_000, 2_000, 100, 0.05)
+    assert postgres(huge, known)["nodes"] > 1
