@@ -67,7 +67,6 @@ class AsyncRecollect:
     review = _awaited(Recollect.review)
     invalidate = _awaited(Recollect.invalidate)
     supersede = _awaited(Recollect.supersede)
-    reinstate = _awaited(Recollect.reinstate)
     relate = _awaited(Recollect.relate)
     forget = _awaited(Recollect.forget)
     restore = _awaited(Recollect.restore)

@@ -238,14 +238,6 @@ class Recollect:
         retire(self._store, bank, memory_id, State.SUPERSEDED, by, _now())
         return self.load(bank, memory_id)
 
-    def reinstate(self, bank: str, memory_id: str) -> Memory:
-        """What was withdrawn or superseded holds again."""
-        from recollect.retain.relate import reinstate
-
-        self.load(bank, memory_id)
-        reinstate(self._store, bank, memory_id)
-        return self.load(bank, memory_id)
-
     def relate(self, bank: str, links: Mapping[str, Mapping[str, float]]) -> None:
         """The authored links of each memory named, by id, with a weight from 0 to 1; they take the
         place of those it had."""

@@ -216,7 +216,7 @@ async def test_the_async_client_gives_the_same_answers(both, serve, tmp_path: Pa
 
 def test_both_clients_have_the_same_verbs_as_the_library() -> None:
     only_here = {
-        "store", "embedder", "warm", "retain_accepted", "reembed", "copy", "relate", "reinstate", "due",
+        "store", "embedder", "warm", "retain_accepted", "reembed", "copy", "relate", "due",
         "arrivals", "entity", "entity_page", "entity_graph", "linked",
     }  # fmt: skip
     only_there = {"submit", "operation", "operations", "cancel", "drive"}

@@ -99,7 +99,7 @@ def test_a_note_that_comes_back_is_remembered_again(
     note.unlink()
     run()
     note.write_text(NOTE)
-    assert run().reinstated == ["keys.md"]
+    assert run().restored == ["keys.md"]
     assert memory.load(BANK, "keys").state is State.ACTIVE
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from recollect.errors import InvalidInput
 from recollect.storage.base import Batch, KeyLink, Store, Writing
-from recollect.types import LinkKind, State
+from recollect.types import LinkKind
 
 LINKS = 100  # of one memory, the strongest: reading must never explode
 
@@ -38,14 +38,3 @@ def relate(store: Store, bank: str, links: Mapping[str, Mapping[str, float]]) ->
 
 def _strongest(targets: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(targets.items(), key=lambda pair: -pair[1])[:LINKS]
-
-
-def reinstate(store: Store, bank: str, memory_id: str) -> None:
-    """What was withdrawn or replaced holds again."""
-
-    def plan(w: Writing) -> Batch:
-        key = w.key_of(memory_id)
-        changes = {"state": State.ACTIVE, "superseded_by": None}
-        return Batch() if key is None else Batch(updates={key: changes})
-
-    store.commit(bank, plan)

@@ -13,7 +13,7 @@ SAID = {
     "updated": ("memory updated", "memories updated"),
     "withdrawn": ("memory withdrawn", "memories withdrawn"),
     "forgotten": ("memory forgotten", "memories forgotten"),
-    "reinstated": ("memory reinstated", "memories reinstated"),
+    "restored": ("memory restored", "memories restored"),
     "written": ("note written", "notes written"),
     "edited": ("note edited", "notes edited"),
     "renamed": ("note renamed", "notes renamed"),
@@ -35,7 +35,7 @@ class Report:
     updated: list[str] = field(default_factory=_paths)
     withdrawn: list[str] = field(default_factory=_paths)
     forgotten: list[str] = field(default_factory=_paths)
-    reinstated: list[str] = field(default_factory=_paths)
+    restored: list[str] = field(default_factory=_paths)
     written: list[str] = field(default_factory=_paths)
     edited: list[str] = field(default_factory=_paths)
     renamed: list[str] = field(default_factory=_paths)

@@ -159,8 +159,8 @@ class ToBank:
     def _retire_one(self, step: Step, memory: Memory, wanted: str | None) -> None:
         if wanted is None:
             if memory.state is not State.ACTIVE:
-                self._work.memory.reinstate(self._work.bank, memory.id)
-                once(self._work.report.reinstated, step.path)
+                self._work.memory.restore(self._work.bank, memory.id)
+                once(self._work.report.restored, step.path)
             return
         by = None if wanted == INVALIDATED else self._resolve(wanted)
         if by is not None and by != memory.id:
