@@ -87,6 +87,16 @@ def test_answers_tell_browsers_to_do_nothing_clever(http: httpx2.Client) -> None
     assert "access-control-allow-origin" not in headers
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:8888", 200), ("127.0.0.1", 200), ("[::1]:8888", 200), ("evil.test:8888", 403)],
+)
+def test_a_page_that_renames_this_machine_is_refused(
+    http: httpx2.Client, host: str, status: int
+) -> None:
+    assert http.get("/v1/default/banks", headers={"host": host}).status_code == status
+
+
 # --- recall's additions ----------------------------------------------------------------------
 
 
