@@ -93,6 +93,7 @@ class Planner:
         self._kept: dict[str, set[int]] = {}  # per document being replaced: what stays of it
         self._chunk_offset: dict[str, int] = {}
         self._restated: frozenset[int] = frozenset()  # said again, word for word
+        self._said: dict[int, frozenset[str]] = {}  # the terms of memories, once looked at
 
     def plan(self) -> tuple[Batch, Outcome]:
         flat = [
@@ -409,7 +410,7 @@ class Planner:
         key = state.keys[number]
         words = (
             {
-                state.keys[i]: frozenset(query_terms(state.memories[state.keys[i]].text))
+                state.keys[i]: self._terms(state.keys[i])
                 for i in range(max(0, number - 10), min(len(state.keys), number + 10))
             }
             if prepared.causal
@@ -426,6 +427,13 @@ class Planner:
                 yield from both_ways(other, key, relation.kind, round(relation.weight * cover, 4))
             for other, cover in mentioned_in(relation.effect, self._view, words, key):
                 yield from both_ways(key, other, relation.kind, round(relation.weight * cover, 4))
+
+    def _terms(self, key: int) -> frozenset[str]:
+        """Neighbours ask for the same text again and again."""
+        found = self._said.get(key)
+        if found is None:
+            found = self._said[key] = frozenset(query_terms(self._state.memories[key].text))
+        return found
 
     def _given(self, number: int, fact: Fact) -> Iterable[KeyLink]:
         key = self._state.keys[number]
