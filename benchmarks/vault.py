@@ -2,7 +2,7 @@
 
     python -m benchmarks.vault [--notes 5000] [--repeats 5]
 
-Notes are made up: frontmatter as in a Bastra vault, some 70 words of `benchmarks.synthetic`
+Notes are made up: frontmatter as in a Bastra vault, some 50 words of `benchmarks.synthetic`
 facts, links to other notes. They are synced with the shipped model into a new bank, then again
 unchanged, then after one note changed; at last a watching process is told how soon it sees one.
 """
@@ -28,7 +28,7 @@ import recollect
 from recollect.vault import sync
 
 BANK = "vault"
-FACTS = 4  # a note: some 70 words, as in the sample vault that Bastra publishes
+FACTS = 3  # some 50 words a note, as long as those of the sample vault that Bastra publishes
 KINDS = ("lesson", "decision", "project-fact", "workflow", "reference")
 
 
