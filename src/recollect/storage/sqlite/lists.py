@@ -1,0 +1,175 @@
+"""What a bank holds, listed and counted: documents, memories, entities, links."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from recollect.errors import NotFound
+from recollect.language.dates import from_micros
+from recollect.storage.base import BankStats, Listing
+from recollect.storage.refusals import unknown_bank
+from recollect.storage.sqlite.entities import entity_from_row
+from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
+from recollect.storage.sqlite.listing import conditions, order
+from recollect.storage.sqlite.read import MEMORY_COLUMNS, SqliteView, memory_from_row
+from recollect.types import Chunk, Document, Entity, Link, LinkKind, Memory
+
+
+class Lists(ABC):
+    """The part of the store that only reads rows."""
+
+    @abstractmethod
+    def _execute(self, sql: str, arguments: Sequence[Any] = ()) -> list[Any]: ...
+
+    @abstractmethod
+    def _held(self, bank: str) -> SqliteView: ...
+
+    def _number(self, bank: str) -> int:
+        rows = self._execute("SELECT bank FROM banks WHERE id = ? AND arriving IS NULL", (bank,))
+        if not rows:
+            raise unknown_bank(bank)
+        return rows[0][0]
+
+    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
+        return self._documents(bank, "d.id > ? ORDER BY d.id LIMIT ?", (after or "", limit))
+
+    def document(self, bank: str, document_id: str) -> Document | None:
+        found = self._documents(bank, "d.id = ?", (document_id,))
+        return found[0] if found else None
+
+    def _documents(self, bank: str, where: str, arguments: Sequence[Any]) -> list[Document]:
+        rows = self._execute(
+            f"""SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
+            (SELECT count(*) FROM chunks c WHERE c.bank = d.bank AND c.document_id = d.id),
+            (SELECT count(*) FROM memories m WHERE m.bank = d.bank AND m.document_id = d.id
+               AND m.state <> 'revised')
+            FROM documents d WHERE d.bank = ? AND {where}""",
+            (self._number(bank), *arguments),
+        )
+        return [
+            Document(
+                r[0],
+                bank,
+                tuple(orjson.loads(r[1])),
+                orjson.loads(r[2]),
+                r[3],
+                from_micros(r[4]),
+                from_micros(r[5]),
+                r[6],
+                r[7],
+            )
+            for r in rows
+        ]
+
+    def document_chunks(self, bank: str, document_id: str) -> list[Chunk]:
+        rows = self._execute(
+            "SELECT id, document_id, position, text FROM chunks WHERE bank = ? AND document_id = ? ORDER BY position",
+            (self._number(bank), document_id),
+        )
+        return [Chunk(*row) for row in rows]
+
+    def memories(
+        self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
+    ) -> list[Memory]:
+        """`after` is the last id seen of a listing that is newest first."""
+        number = self._number(bank)
+        view = self._held(bank)
+        below = view.key_of(after) if after else None
+        if after and below is None:
+            raise NotFound(
+                f"bank {bank!r} has no memory {after!r} to go on from",
+                hint="it was forgotten meanwhile; list from the beginning",
+            )
+        upper = (number + 1) << KEY_BITS if below is None else number << KEY_BITS | below
+        clauses, arguments = conditions(where)
+        rows = self._execute(
+            f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {clauses}
+            ORDER BY {order(where)} LIMIT ? OFFSET ?""",
+            (number << KEY_BITS, upper, *arguments, limit, skip),
+        )
+        return list(view.load([k for (k,) in rows]).values())
+
+    def count(self, bank: str, where: Listing) -> int:
+        number = self._number(bank)
+        clauses, arguments = conditions(where)
+        ((found,),) = self._execute(
+            f"SELECT count(*) FROM memories WHERE n >= ? AND n < ? AND {clauses}",
+            (number << KEY_BITS, (number + 1) << KEY_BITS, *arguments),
+        )
+        return found
+
+    def tags(self, bank: str) -> Mapping[str, int]:
+        number = self._number(bank)
+        return dict(
+            self._execute(
+                """SELECT t.value, count(*) FROM memories, json_each(memories.extra, '$.tags') t
+                WHERE n >= ? AND n < ? AND state IN ('active', 'superseded') GROUP BY 1
+                ORDER BY 2 DESC, 1""",
+                (number << KEY_BITS, (number + 1) << KEY_BITS),
+            )
+        )
+
+    def revisions(self, bank: str, memory_id: str) -> list[Memory]:
+        rows = self._execute(
+            f"SELECT {MEMORY_COLUMNS} FROM memories WHERE bank = ? AND id = ? AND state = 'revised' ORDER BY n",
+            (self._number(bank), memory_id),
+        )
+        return [memory_from_row(bank, row, ()) for row in rows]
+
+    def entities(self, bank: str, limit: int) -> list[Entity]:
+        rows = self._execute(
+            """SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ?
+            ORDER BY mentions DESC, name LIMIT ?""",
+            (self._number(bank), limit),
+        )
+        return [entity_from_row(row) for row in rows]
+
+    def links(self, bank: str, memory_id: str) -> list[Link]:
+        number = self._number(bank)
+        rows = self._execute(
+            """SELECT a.id, b.id, l.kind, l.weight FROM memories m
+            JOIN links l ON l.bank = ?1 AND (l.source = (m.n & ?4) OR l.target = (m.n & ?4))
+            JOIN memories a ON a.n = (?1 << ?2 | l.source) AND a.state <> 'revised'
+            JOIN memories b ON b.n = (?1 << ?2 | l.target) AND b.state <> 'revised'
+            WHERE m.bank = ?1 AND m.id = ?3 AND m.state <> 'revised'
+            ORDER BY l.weight DESC, a.id, b.id""",
+            (number, KEY_BITS, memory_id, KEY_MASK),
+        )
+        return [Link(a, b, LinkKind(kind), weight) for a, b, kind, weight in rows]
+
+    def stats(self, bank: str) -> BankStats:
+        number = self._number(bank)
+        inside = (number << KEY_BITS, (number + 1) << KEY_BITS)
+        groups = {
+            column: dict(
+                self._execute(
+                    f"SELECT {column}, count(*) FROM memories WHERE n >= ? AND n < ? GROUP BY 1",
+                    inside,
+                )
+            )
+            for column in ("type", "state")
+        }
+        (documents,), (chunks,), (entities,) = (
+            self._execute(f"SELECT count(*) FROM {t} WHERE bank = ?", (number,))[0]
+            for t in ("documents", "chunks", "entities")
+        )
+        links = dict(
+            self._execute("SELECT kind, count(*) FROM links WHERE bank = ? GROUP BY 1", (number,))
+        )
+        (pages,), (page_size,) = (
+            self._execute(f"PRAGMA {p}")[0] for p in ("page_count", "page_size")
+        )
+        return BankStats(
+            sum(v for k, v in groups["state"].items() if k != "revised"),
+            groups["type"],
+            groups["state"],
+            documents,
+            chunks,
+            entities,
+            links,
+            pages * page_size,
+        )
