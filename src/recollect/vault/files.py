@@ -163,10 +163,10 @@ def write_text(root: Path, path: str, text: str, expected: str | None) -> str:
     try:
         with partial.open("wb") as file:
             file.write(raw)
-            if expected is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(full.stat().st_mode))
             file.flush()
             os.fsync(file.fileno())
+        if expected is not None:
+            partial.chmod(stat.S_IMODE(full.stat().st_mode))
         _still(root, path, expected)
         if expected is None:
             _place_new(partial, full)
@@ -208,7 +208,7 @@ def settle(root: Path, paths: Iterable[str]) -> None:
     """New names are durable when their folders are: to be called before anything relies on them,
     once for many files."""
     for folder in sorted({(root / path).parent for path in paths}):
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, PermissionError):  # not every system opens folders
             handle = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(handle)
