@@ -14,7 +14,7 @@ import pytest
 
 from postgres.conftest import MakeStore
 from recollect import Recollect
-from recollect.errors import RecollectError, StoreLocked, StoreUnavailable
+from recollect.errors import InvalidInput, RecollectError, StoreLocked, StoreUnavailable
 from recollect.storage.base import Batch, Filter, Writing
 from recollect.storage.postgres.connection import Lost
 from recollect.storage.postgres.session import WriteSession
@@ -89,6 +89,38 @@ def test_a_statement_that_takes_too_long_is_a_clear_error(postgres: str, schema:
         assert view.semantic(np.zeros(16, np.float32), Filter(), 5, 0.0).keys.tolist() == []
     finally:
         store.close()
+
+
+def test_what_nobody_waits_for_any_more_does_not_keep_a_view_open(make_store: MakeStore) -> None:
+    """An arm that was left behind at a deadline still runs when the recall ends."""
+    store = make_store()
+    store.create_bank(BANK)
+    view = store.view(BANK)
+    begun, ended = threading.Event(), list[str]()
+
+    def arm() -> None:
+        begun.set()
+        try:
+            view.session.fetch(b"SELECT pg_sleep(30)", {})  # type: ignore[attr-defined]
+        except RecollectError as error:
+            ended.append(error.message)
+
+    worker = threading.Thread(target=arm)
+    worker.start()
+    begun.wait()
+    while not store.view(BANK).session.fetch(  # type: ignore[attr-defined]
+        b"SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(30)%%'", {}
+    ):
+        pass
+    view.close()
+    worker.join(timeout=10)
+    assert not worker.is_alive()
+    assert len(ended) == 1
+
+
+def test_a_name_that_the_server_cannot_hold_is_the_callers_mistake(served: Recollect) -> None:
+    with pytest.raises(InvalidInput, match="NUL"):
+        served.retain("b", "Alice runs.", document_id="d\x00")
 
 
 # --- writing --------------------------------------------------------------------------------------

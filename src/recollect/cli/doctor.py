@@ -118,9 +118,12 @@ def _models(settings: Settings) -> Iterator[Finding]:
 def _store(session: Session) -> Iterator[Finding]:
     from recollect.cli.session import store_path
 
-    path = store_path(session.settings())
+    path, named = store_path(session.settings()), session.settings().db or ""
+    if named.startswith(("postgres://", "postgresql://")):
+        yield from _server(session, named)
+        return
     if path is None:
-        yield Finding("store", True, f"{session.settings().db}: no file to check")
+        yield Finding("store", True, f"{named}: no file to check")
         return
     if not path.exists():
         yield Finding("store", True, f"{path} is not there yet; the first retain makes it")
@@ -132,6 +135,20 @@ def _store(session: Session) -> Iterator[Finding]:
     yield from file
     if all(f.ok for f in file):
         yield from _banks(session)
+
+
+def _server(session: Session, dsn: str) -> Iterator[Finding]:
+    from recollect.errors import RecollectError
+
+    try:
+        from recollect.storage.postgres.schema import described
+
+        yield Finding("store", True, described(dsn, session.settings().pg_schema))
+    except (RecollectError, ModuleNotFoundError) as error:
+        hint = getattr(error, "hint", None) or "pip install 'recollect[postgres]'"
+        yield Finding("store", False, getattr(error, "message", str(error)), hint)
+        return
+    yield from _banks(session)
 
 
 def _file(path: Path) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from recollect.errors import (
+    InvalidInput,
     NotAStore,
     RecollectError,
     StoreError,
@@ -267,6 +268,10 @@ def explained(error: psycopg.Error, place: str) -> RecollectError:
         return StoreFull(
             f"{place}: {text}; nothing of this call was stored",
             hint="free room on the server and retry: everything acknowledged before is safe",
+        )
+    if isinstance(error, psycopg.DataError):
+        return InvalidInput(
+            f"PostgreSQL cannot hold this: {text}", hint="leave out NUL characters, in ids as well"
         )
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.InsufficientPrivilege):
         return StoreReadOnly(

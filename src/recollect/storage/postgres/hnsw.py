@@ -7,6 +7,8 @@ comes later is searched exactly until so much has come that another one pays.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 
 from psycopg import sql
@@ -61,9 +63,7 @@ def _build(db: Db, bank: str, memory: str) -> int:
         return head.indexed_key
     name = f"{prefix(bank)}{upto}"
     log.info("indexing bank %r up to memory %d", bank, upto)
-    db.execute(sql.SQL("SET maintenance_work_mem = {}").format(sql.Literal(memory)))
-    db.execute("SET lock_timeout = 0")
-    try:
+    with _set(db, {"maintenance_work_mem": memory, "lock_timeout": "0", "statement_timeout": "0"}):
         db.execute(
             sql.SQL(
                 "CREATE INDEX CONCURRENTLY {name} ON features USING hnsw ((vector::halfvec({n})) halfvec_ip_ops)"
@@ -77,11 +77,8 @@ def _build(db: Db, bank: str, memory: str) -> int:
                 upto=sql.Literal(upto),
             )
         )
-        given = {"bank": bank, "key": upto, "dimensions": head.dimensions}
-        db.execute(query("set_indexed"), given)
-    finally:
-        db.execute("RESET maintenance_work_mem")
-        db.execute("RESET lock_timeout")
+    given = {"bank": bank, "key": upto, "dimensions": head.dimensions}
+    db.execute(query("set_indexed"), given)
     drop(db, bank, keep=upto)
     return upto
 
@@ -96,3 +93,21 @@ def drop(db: Db, bank: str, *, keep: int = 0) -> None:
     for (name,) in rows:
         if name != f"{prefix(bank)}{keep}":
             db.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
+
+
+@contextmanager
+def _set(db: Db, wanted: Mapping[str, str]) -> Generator[None]:
+    """Settings of the session for a while: it may well take minutes."""
+    change = "SELECT set_config(%s, %s, false)"
+    held = {
+        name: (db.execute("SELECT current_setting(%s)", (name,)).fetchone() or ("",))[0]
+        for name in wanted
+    }
+    for pair in wanted.items():
+        db.execute(change, pair)
+    try:
+        yield
+    finally:
+        if not db.closed:
+            for pair in held.items():
+                db.execute(change, pair)

@@ -118,6 +118,23 @@ def _one(connection: Db, query: Any, arguments: tuple[Any, ...]) -> tuple[Any, .
     return row
 
 
+def described(dsn: str, schema: str) -> str:
+    """What is there, in a line: for those who keep it."""
+    prepare(dsn, schema)
+    with psycopg.connect(dsn, autocommit=True) as connection, translated(place(dsn)):
+        (server, vector, buffers) = _one(
+            connection,
+            """SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension
+              WHERE extname = 'vector'), current_setting('shared_buffers')""",
+            (),
+        )
+        version = _version(connection, schema)
+    return (
+        f"{place(dsn)}: PostgreSQL {server}, pgvector {vector}, shared_buffers {buffers};"
+        f" schema {schema}, format {version}"
+    )
+
+
 # --- beyond one machine --------------------------------------------------------------------------
 
 

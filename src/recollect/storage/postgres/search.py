@@ -50,6 +50,8 @@ _EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal
 _SHARED = np.dtype([("mine", ">i8"), ("other", ">i8"), ("shared", ">f4")])
 _SIMILAR = np.dtype([("key", ">i8"), ("similar", ">f4")])
 _KEY = np.dtype(">i8")
+_EVER = 1 << 61  # microseconds: beyond every date
+LASTING = 40 * 86_400_000_000  # longer is found by an index of its own, as the queries have it
 _KINDS = sorted(k.value for k in CAUSAL)
 
 
@@ -118,7 +120,7 @@ class Searching:
             given["terms"] = terms
             parts.append(query("arm_keyword"))
         if ask.window is not None and ask.vector is not None:
-            given |= {"start": ask.window[0], "end": ask.window[1]}
+            given |= _bounds(*ask.window)
             parts.append(query("arm_temporal", condition))
         if not parts:
             return
@@ -253,7 +255,7 @@ class Searching:
         held = self._inside
         if held is not None and (held.start, held.end, held.allowed) == (start, end, allowed):
             return held.rows["key"].astype(np.int64)
-        blob = self._blob("window_keys", allowed, start=start, end=end, prepare=False)
+        blob = self._blob("window_keys", allowed, **_bounds(start, end), prepare=False)
         return unpacked(blob, _KEY).astype(np.int64)
 
     # --- links -------------------------------------------------------------------------------
@@ -358,6 +360,12 @@ def index_settings(near: int, least: int = LEAST_EF) -> Settings:
 def listed(numbers: Keys) -> str:
     """As PostgreSQL writes an array: made at once, where the driver would go one by one."""
     return "{" + ",".join(map(str, numbers.tolist())) + "}"
+
+
+def _bounds(start: int | None, end: int | None) -> dict[str, Any]:
+    """Of a window; what does not last long overlaps it only if it began `soonest` or later."""
+    first = -_EVER if start is None else start
+    return {"start": first, "soonest": first - LASTING, "end": _EVER if end is None else end}
 
 
 def _slack(k: int) -> int:

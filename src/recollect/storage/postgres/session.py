@@ -103,8 +103,14 @@ class Session:
         return self._connection
 
     def close(self) -> None:
-        """End the transaction without a trace, and give the connection back."""
-        with self._lock:
+        """End the transaction without a trace, and give the connection back. A statement that
+        still runs is of an arm that nobody waits for any more: it is told to stop."""
+        if not self._lock.acquire(blocking=False):
+            running = self._connection
+            if running is not None:
+                running.cancel_safe(timeout=2.0)
+            self._lock.acquire()
+        try:
             connection, self._connection = self._connection, None
             if connection is not None:
                 try:
@@ -114,6 +120,8 @@ class Session:
                     connection.close()  # it is gone already: nothing to roll back
                 finally:
                     self.connections.release(connection)
+        finally:
+            self._lock.release()
 
 
 class ReadSession(Session):

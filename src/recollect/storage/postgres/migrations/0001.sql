@@ -82,7 +82,7 @@ CREATE TABLE memories (
     PRIMARY KEY (bank_id, key)
 );
 CREATE UNIQUE INDEX memories_id ON memories (bank_id, id) WHERE state <> 'revised';
-CREATE INDEX memories_revised ON memories (bank_id, id) WHERE state = 'revised';
+CREATE INDEX memories_wordings ON memories (bank_id, id);
 CREATE INDEX memories_document ON memories (bank_id, document_id) WHERE document_id IS NOT NULL;
 CREATE INDEX memories_superseded ON memories (bank_id, superseded_by)
     WHERE superseded_by IS NOT NULL;
@@ -108,8 +108,11 @@ CREATE TABLE features (
     PRIMARY KEY (bank_id, key)
 ) WITH (fillfactor = 90, toast_tuple_target = 8160);
 ALTER TABLE features ALTER COLUMN record SET STORAGE PLAIN;
+-- What overlaps a window began inside it, or shortly before, or is one of the few that last long.
 CREATE INDEX features_happened ON features (bank_id, happened_from)
     WHERE happened_from IS NOT NULL;
+CREATE INDEX features_lasting ON features (bank_id, happened_from)
+    WHERE happened_until - happened_from > 3456000000000;  -- 40 days
 CREATE INDEX features_statement ON features (bank_id, statement);
 CREATE INDEX features_slot ON features (bank_id, slot) WHERE slot <> 0;
 CREATE INDEX features_previous ON features (bank_id, previous) WHERE previous <> 0;

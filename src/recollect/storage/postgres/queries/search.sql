@@ -23,21 +23,33 @@ WHERE p.bank_id = %(bank)s AND p.term = ANY(%(terms)s::bigint[])
 
 -- name: arm_temporal
 SELECT 't' AS arm, 0::bigint AS number, 0 AS block,
-  string_agg(int8send(f.key) || f.record
-    || float4send(coalesce(-(f.vector <#> %(vector)s), 0)::real), ''::bytea) AS data,
+  string_agg(int8send(w.key) || w.record
+    || float4send(coalesce(-(w.vector <#> %(vector)s), 0)::real), ''::bytea) AS data,
   NULL::halfvec AS vector
-FROM features f
-WHERE f.bank_id = %(bank)s AND f.happened_from IS NOT NULL AND {allowed}
-  AND (%(end)s::bigint IS NULL OR f.happened_from < %(end)s)
-  AND (%(start)s::bigint IS NULL OR f.happened_until > %(start)s
-    OR (f.happened_until = f.happened_from AND f.happened_from >= %(start)s))
+FROM (
+  SELECT f.key, f.record, f.vector FROM features f
+  WHERE f.bank_id = %(bank)s AND {allowed} AND f.happened_until - f.happened_from <= 3456000000000
+    AND f.happened_from >= %(soonest)s AND f.happened_from < %(end)s
+    AND (f.happened_until > %(start)s
+      OR (f.happened_until = f.happened_from AND f.happened_from >= %(start)s))
+  UNION ALL
+  SELECT f.key, f.record, f.vector FROM features f
+  WHERE f.bank_id = %(bank)s AND {allowed} AND f.happened_until - f.happened_from > 3456000000000
+    AND f.happened_from < %(end)s AND f.happened_until > %(start)s
+) w
 
 -- name: window_keys
-SELECT string_agg(int8send(f.key), ''::bytea ORDER BY f.key) FROM features f
-WHERE f.bank_id = %(bank)s AND f.happened_from IS NOT NULL AND {allowed}
-  AND (%(end)s::bigint IS NULL OR f.happened_from < %(end)s)
-  AND (%(start)s::bigint IS NULL OR f.happened_until > %(start)s
-    OR (f.happened_until = f.happened_from AND f.happened_from >= %(start)s))
+SELECT string_agg(int8send(w.key), ''::bytea ORDER BY w.key) FROM (
+  SELECT f.key, f.record, f.vector FROM features f
+  WHERE f.bank_id = %(bank)s AND {allowed} AND f.happened_until - f.happened_from <= 3456000000000
+    AND f.happened_from >= %(soonest)s AND f.happened_from < %(end)s
+    AND (f.happened_until > %(start)s
+      OR (f.happened_until = f.happened_from AND f.happened_from >= %(start)s))
+  UNION ALL
+  SELECT f.key, f.record, f.vector FROM features f
+  WHERE f.bank_id = %(bank)s AND {allowed} AND f.happened_until - f.happened_from > 3456000000000
+    AND f.happened_from < %(end)s AND f.happened_until > %(start)s
+) w
 
 -- name: allowed_rows
 SELECT f.key, f.record, f.vector FROM features f
