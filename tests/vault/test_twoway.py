@@ -227,6 +227,16 @@ def test_metadata_that_would_mean_something_else_in_a_note_stays_in_the_bank(
     assert memory.load(BANK, "a").metadata == {"title": "no", "x": 1}
 
 
+def test_a_topic_is_written_as_a_path(memory: Recollect, vault: Path, run: Run) -> None:
+    memory.retain(BANK, {"text": "Tea at four.", "id": "a", "topic_path": "home/kitchen"})
+    (path,) = run().written
+    assert "topic_path:\n  - home\n  - kitchen\n" in (vault / path).read_text()
+    memory.update(BANK, "a", topic_path="home/hall")
+    run()
+    assert "topic_path:\n  - home\n  - hall\n" in (vault / path).read_text()
+    assert not run().changed
+
+
 def test_a_document_becomes_one_note(memory: Recollect, vault: Path, run: Run) -> None:
     text = "\n\n".join(f"Rule {n}: the gate of hall {n} closes at {n} o'clock." for n in range(30))
     memory.retain(BANK, {"content": text, "document_id": "rules", "title": "Rules"})

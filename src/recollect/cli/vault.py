@@ -125,6 +125,11 @@ def _tell(report: Report, bank: str) -> None:
     for problem in report.problems:
         hint = f" (hint: {problem.hint})" if problem.hint else ""
         talk(f"left out: {problem.path}: {problem.cause}{hint}")
+    if report.conflicts:
+        talk(
+            "both sides changed: the memory's side of each conflict is in the file named after it;\n"
+            "merge what you want to keep into the note, then delete that file"
+        )
     for path in report.open_conflicts:
         if path not in report.conflicts:
             talk(f"still to be settled: {path}")

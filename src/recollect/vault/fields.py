@@ -224,6 +224,8 @@ def of_new_note(fields: Fields, memory_id: str, told: datetime | None) -> dict[s
         out["memory_type"] = own
     for key in ("scope", "summary", "topic_path", "tags", "recall_when", "context", "speaker"):
         out[key] = fields.get(key)
+    if out["topic_path"]:
+        out["topic_path"] = str(out["topic_path"]).split("/")
     for key in ("confidence", *DATES):
         out[key] = fields.get(key)
     out["created"] = _stamp(told)
