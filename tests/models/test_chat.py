@@ -201,6 +201,30 @@ def test_a_service_that_is_not_there_loses_nothing(service: Service, db: Path) -
         assert result.new
 
 
+@pytest.mark.parametrize(("failures", "asked"), [([503] * 3, 3), ([401], 1)])
+def test_a_service_that_is_down_is_not_asked_for_every_text(
+    service: Service, db: Path, failures: list[int], asked: int
+) -> None:
+    service.facts = always(RAIN)
+    service.failures = failures
+    texts_given = [{"content": f"Ann has {n} cats.", "document_id": f"d{n}"} for n in range(5)]
+    with reading(service, db) as memory:
+        result = memory.retain("b", texts_given)
+        assert len(service.requests) == asked
+        assert len(result.degraded) == 1
+        assert len(texts(memory)) == 5
+
+
+def test_an_answer_that_is_none_says_nothing_about_the_next_text(
+    service: Service, db: Path
+) -> None:
+    service.facts = lambda told: [fact("" if "0 cats" in told["passage"] else "Ann has cats.")]
+    given = [{"content": f"Ann has {n} cats.", "document_id": f"d{n}"} for n in range(2)]
+    with reading(service, db) as memory:
+        memory.retain("b", given)
+        assert texts(memory) == ["Ann has 0 cats.", "Ann has cats."]
+
+
 def test_what_was_read_by_rule_is_read_anew_when_it_is_given_again(
     service: Service, db: Path
 ) -> None:

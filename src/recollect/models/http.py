@@ -24,6 +24,10 @@ class Refused(ModelError):
         self.code = code
 
 
+class Unanswered(ModelError):
+    """The service is not there, or too slow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """Where a service is and how patient we are with it."""
@@ -53,7 +57,7 @@ class Client:
                     ) from error
             except (OSError, TimeoutError) as error:
                 last = str(getattr(error, "reason", error)) or type(error).__name__
-        raise ModelError(
+        raise Unanswered(
             f"the model service at {target} does not answer: {last}",
             hint=f"it was tried {self.attempts} times with a timeout of {self.timeout:g} s; check "
             "that it runs and that the URL is right, or use a shipped model",

@@ -7,26 +7,31 @@ document that it has read is not read twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from recollect.errors import ModelError
 from recollect.models.base import ExtractedFact, Extractor
+from recollect.models.http import Refused, Unanswered
 from recollect.retain.items import Fact
 from recollect.types import Memory
 
 AT_ONCE = 4  # questions to the service
+SHUT = (401, 403, 404)  # no key, no such model
 Held = Callable[[str], tuple[bytes, Sequence[Memory]] | None]  # a document's hash and memories
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reader:
+    """For one retain: a service that is down is not asked for every text anew."""
+
     extractor: Extractor
     held: Held
     required: bool = False  # rather fail than read by rule
     failures: list[str] = field(default_factory=list[str])
+    down: bool = False
 
     def hash(self, given: bytes) -> bytes:
         """Of what was given and who read it: read by somebody else, it is to be read again."""
@@ -45,20 +50,29 @@ class Reader:
                 piece, context=shared.context, speaker=shared.speaker, said_at=shared.said_at
             )
 
+        if self.down:
+            return None
         try:
-            found = list(_together(ask, pieces))
+            found = _together(ask, pieces)
         except ModelError as error:
             if self.required:
                 raise
             self.failures.append(error.message)
+            self.down = is_down(error)
             return None
         return found if any(found) else None
 
 
+def is_down(error: ModelError) -> bool:
+    """Whether the next text would fare no better."""
+    return isinstance(error, Unanswered) or (isinstance(error, Refused) and error.code in SHUT)
+
+
 def _together(
     ask: Callable[[str], list[ExtractedFact]], pieces: Sequence[str]
-) -> Iterable[list[ExtractedFact]]:
-    if len(pieces) == 1:
-        return [ask(pieces[0])]
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="recollect-extract") as workers:
+) -> list[list[ExtractedFact]]:
+    workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="recollect-extract")
+    try:
         return list(workers.map(ask, pieces))
+    finally:  # one has failed, or all are done: nobody waits for the rest
+        workers.shutdown(wait=False, cancel_futures=True)
