@@ -44,19 +44,45 @@ class Lost(Exception):
     whoever tries again finds out whether it did."""
 
 
+class Holders:
+    """Which threads hold connections of a store, and how many; shared by its pools."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count: Counter[int] = Counter()
+
+    def holds(self, thread: int) -> bool:
+        return self._count[thread] > 0
+
+    def add(self, thread: int, change: int) -> None:
+        with self._lock:
+            self._count[thread] += change
+            if not self._count[thread]:
+                del self._count[thread]
+
+
 class Connections:
     """At most `size` connections to one server, and half as many more for whoever holds one
     already: were there one pool for both, enough callers that each hold a view and need another
     connection would wait for each other."""
 
-    def __init__(self, dsn: str, schema: str, size: int, patience: float, lock_ms: int) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        schema: str,
+        size: int,
+        holders: Holders,
+        *,
+        patience: float,
+        lock_ms: int,
+    ) -> None:
         self.place = place(dsn)
+        self._holders = holders
         self._schema = schema
         self._lock_ms = lock_ms
         self._patience = patience
         self._info: TypeInfo | None = None
         self._lock = threading.Lock()
-        self._holding: Counter[int] = Counter()  # by thread: connections taken and not given back
         self._taken: dict[int, tuple[Db, ConnectionPool[Db], int]] = {}  # from where, by whom
         self._first = self._pool(dsn, 1, size)
         self._further = self._pool(dsn, 0, max(2, size // 2))
@@ -102,7 +128,7 @@ class Connections:
         """A connection and the seconds it took to get it. Tried again and again, each time with
         more patience: under pressure a call gets slower, not wrong."""
         began, wait, me = time.perf_counter(), FIRST_WAIT, threading.get_ident()
-        pool = self._further if self._holding[me] else self._first
+        pool = self._further if self._holders.holds(me) else self._first
         while True:
             left = self._patience - (time.perf_counter() - began)
             try:
@@ -115,11 +141,10 @@ class Connections:
             except (PoolTimeout, TooManyRequests) as error:
                 if left <= wait:
                     raise self._exhausted(pool) from error
-                if wait == FIRST_WAIT:
-                    gc.collect()  # views in the tracebacks of errors give theirs back only then
+                gc.collect()  # views in cycles, of tracebacks mostly, give theirs back only then
                 wait *= 2
+        self._holders.add(me, +1)
         with self._lock:
-            self._holding[me] += 1
             self._taken[id(connection)] = (connection, pool, me)
         took = time.perf_counter() - began
         waited("connection", took)
@@ -131,9 +156,7 @@ class Connections:
         """From whichever thread: a view may end where it did not begin."""
         with self._lock:
             _, pool, owner = self._taken.pop(id(connection))
-            self._holding[owner] -= 1
-            if not self._holding[owner]:
-                del self._holding[owner]
+        self._holders.add(owner, -1)
         pool.putconn(connection)
 
     def _exhausted(self, pool: ConnectionPool[Db]) -> StoreUnavailable:

@@ -50,7 +50,7 @@ def prepare(dsn: str, schema: str, *, steps: list[tuple[int, str]] | None = None
         held = _version(connection, schema)
         if held < steps[-1][0]:
             _check_server(connection, where)
-            _migrate(connection, schema, steps, where)
+            _migrate(connection, schema, steps)
         elif held > steps[-1][0]:
             raise NewerStore(
                 f"{where} was written by a newer recollect (format {held}, this one knows {steps[-1][0]})",
@@ -90,9 +90,17 @@ def _check_server(connection: Db, where: str) -> None:
         ) from error
 
 
-def _migrate(connection: Db, schema: str, steps: list[tuple[int, str]], where: str) -> None:
+def _migrate(connection: Db, schema: str, steps: list[tuple[int, str]]) -> None:
+    # Waited for outside the transaction: one that begins afterwards knows what others made.
+    connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATING,))
+    try:
+        _apply(connection, schema, steps)
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATING,))
+
+
+def _apply(connection: Db, schema: str, steps: list[tuple[int, str]]) -> None:
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
         version = _version(connection, schema)  # another may have done it while we waited
         if version == 0:
             connection.execute(

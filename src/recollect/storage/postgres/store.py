@@ -28,7 +28,7 @@ from recollect.storage.base import (
 )
 from recollect.storage.forget import Forgetting
 from recollect.storage.postgres import hnsw
-from recollect.storage.postgres.connection import Connections, log, place
+from recollect.storage.postgres.connection import Connections, Holders, log, place
 from recollect.storage.postgres.dump import dump
 from recollect.storage.postgres.keyring import PostgresKeyRing
 from recollect.storage.postgres.listing import conditions, order
@@ -72,8 +72,12 @@ class PostgresStore:
         self._indexing: dict[str, threading.Thread] = {}
         prepare(dsn, schema)
 
+        holders = Holders()
+
         def pool(to: str, size: int) -> Connections:
-            return Connections(to, schema, size, patience, busy_timeout_ms)
+            return Connections(
+                to, schema, size, holders, patience=patience, lock_ms=busy_timeout_ms
+            )
 
         # A view holds its connection while it lives, and whoever holds a view may commit: were
         # both from one pool, enough callers at once would wait for each other.
