@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path, PurePath
 
 from recollect.errors import ConfigError, InvalidInput
@@ -28,33 +29,16 @@ def watch(
 ) -> Iterator[Report]:
     """Sync, then sync again whenever the folder or the bank changes; one report for each time
     that something happened. `began` is called once changes are being watched for."""
-    try:
-        from watchfiles import watch as changes
-    except ImportError as error:
-        raise ConfigError(
-            "watching a folder needs watchfiles", hint="pip install 'recollect[mcp]'"
-        ) from error
-    ended = stop or threading.Event()
     root = Path(folder).expanduser()
-    report = sync(memory, bank, root, options)
-    known = memory.bank(bank).updated_at
-    yield report
+    changes = _changes(root, stop or threading.Event())
+    yield sync(memory, bank, root, options)
     memory.warm()  # the first change is to be seen as soon as any other
+    known: datetime | None = None  # so the first look is a sync: nothing is missed meanwhile
     troubles: set[str] = set()
-    # The first look comes at once: what changed while the watch was being set up is not missed.
-    for found in changes(
-        root,
-        watch_filter=lambda _, path: _ours(root, path),
-        debounce=AT_MOST,
-        step=SETTLED,
-        rust_timeout=LOOK,
-        yield_on_timeout=True,
-        stop_event=ended,
-        raise_interrupt=True,
-    ):
+    for found in changes:
         if began is not None:
             began()
-            began, found = None, {*found, None}
+            began = None
         now = memory.bank(bank).updated_at
         if not found and now == known:
             continue
@@ -64,6 +48,27 @@ def watch(
         if report.changed or shown - troubles:
             yield report
         troubles = shown
+
+
+def _changes(root: Path, stop: threading.Event) -> Iterator[bool]:
+    """Whether files changed, as soon as they did, and every now and then that they did not."""
+    try:
+        from watchfiles import watch as changes
+    except ImportError as error:
+        raise ConfigError(
+            "watching a folder needs watchfiles", hint="pip install 'recollect[mcp]'"
+        ) from error
+    found = changes(
+        root,
+        watch_filter=lambda _, path: _ours(root, path),
+        debounce=AT_MOST,
+        step=SETTLED,
+        rust_timeout=LOOK,
+        yield_on_timeout=True,
+        stop_event=stop,
+        raise_interrupt=True,
+    )
+    return (bool(one) for one in found)
 
 
 def _synced(memory: Recollect, bank: str, root: Path, options: Options | None) -> Report:
