@@ -82,10 +82,11 @@ def make(root: Path, count: int) -> int:
         body = "\n\n".join(
             ["## Context", " ".join(said[: FACTS // 2]), "## Rule", " ".join(said[FACTS // 2 :])]
         )
+        title = " ".join(said[0].split()[:7])
         links = " ".join(f"[[note-{rnd.randrange(count)}]]" for _ in range(2))
         words += len(body.split())
         (folder / f"note-{n}.md").write_text(
-            f"---\nid: note-{n}\ntitle: {orjson.dumps(said[0]).decode()}\ntype: {KINDS[n % 5]}\n"
+            f"---\nid: note-{n}\ntitle: {orjson.dumps(title).decode()}\ntype: {KINDS[n % 5]}\n"
             f"summary: {orjson.dumps(said[1]).decode()}\ntags: [topic{n % 50}]\n"
             f"recall_when:\n  - working on topic {n % 50}\ncreated: 2026-05-01\nupdated: 2026-05-02\n"
             f"---\n\n{body}\n\nSee also {links}\n",

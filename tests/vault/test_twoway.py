@@ -159,6 +159,38 @@ def test_links_may_use_titles_and_aliases(memory: Recollect, obsidian: Path, run
     assert titles == {"Budget", "Apollo plan"}
 
 
+def test_a_copy_of_a_document_is_in_step_and_makes_no_second_memories(
+    memory: Recollect, obsidian: Path, run: Run
+) -> None:
+    run()
+    guide = obsidian / "Projects/Apollo/Migration guide.md"
+    count = len(memory.memories(BANK, limit=1000))
+    (obsidian / "Copy.md").write_text(guide.read_text())
+    assert run().retained == ["Copy.md"]
+    assert len(memory.memories(BANK, limit=1000)) == count
+    assert not run().changed
+    (obsidian / "Copy.md").write_text(guide.read_text() + "\nThe rollback takes nine minutes.\n")
+    assert run().updated == ["Copy.md"]
+    assert len(memory.memories(BANK, limit=1000)) == count + 1
+    (obsidian / "Copy.md").unlink()
+    run()
+    assert not run().changed
+
+
+def test_a_document_renamed_while_the_state_was_lost_is_the_same(
+    memory: Recollect, obsidian: Path, run: Run
+) -> None:
+    import shutil
+
+    run()
+    before = sorted(m.id for m in memory.memories(BANK, limit=1000))
+    (obsidian / "Projects/Apollo/Migration guide.md").rename(obsidian / "Guide.md")
+    shutil.rmtree(obsidian / ".recollect")
+    run()
+    assert sorted(m.id for m in memory.memories(BANK, limit=1000)) == before
+    assert not run().changed
+
+
 def test_a_statement_that_was_withdrawn_stays_so_when_its_document_changes(
     memory: Recollect, obsidian: Path, run: Run
 ) -> None:

@@ -76,12 +76,13 @@ def units(memory: Recollect, bank: str, entries: Mapping[str, Entry]) -> dict[st
             whole[document_id] = members
         else:
             out |= {m.id: Unit(m.id, "memory", (m,)) for m in members}
-    if whole:
+    # A document that says only what others say already has no memory of its own.
+    empty = documents - whole.keys()
+    if whole or empty:
         known = {d.id: d for d in _documents(memory, bank)}
-        for document_id, members in whole.items():
-            out[document_id] = Unit(
-                document_id, "document", tuple(reversed(members)), known.get(document_id)
-            )
+        for document_id in (*whole, *(d for d in empty if d in known)):
+            members = tuple(reversed(whole.get(document_id, ())))
+            out[document_id] = Unit(document_id, "document", members, known.get(document_id))
     return out
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.language.tokens import count_tokens
-from recollect.vault.fields import META, Fields, digests
+from recollect.vault.fields import META, Fields, digests, flat
 from recollect.vault.look import File, Pair
 from recollect.vault.merge import Merge, merge
 from recollect.vault.state import Form
@@ -84,8 +84,8 @@ def _document(pair: Pair, file: File) -> Step:
     assert pair.unit is not None
     held, entry = digests(pair.unit.fields()), pair.entry
     if entry is None:
-        same = _said(file.fields) == _flat(pair.unit.document and pair.unit.document.text)
-        if same:
+        told = pair.unit.document.text if pair.unit.document is not None else None
+        if flat(str(file.fields["text"])) == flat(told or ""):
             return Step(Do.KEEP, pair, "document")
         return Step(Do.RETAIN, pair, "document", conflict=True)
     here = digests(file.fields) != entry.file
@@ -96,14 +96,6 @@ def _document(pair: Pair, file: File) -> Step:
     if said:
         return Step(Do.REWORD, pair, "document")
     return Step(Do.RETAIN if here else Do.KEEP, pair, "document")
-
-
-def _said(fields: Fields) -> str:
-    return _flat(str(fields.get("text") or ""))
-
-
-def _flat(text: str | None) -> str:
-    return " ".join((text or "").split())
 
 
 def form_of(file: File) -> Form:

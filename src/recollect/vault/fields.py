@@ -89,6 +89,11 @@ def plain(text: str) -> str:
     return re.sub(r"\A(?:[^\S\n]*\n)+", "", lines)
 
 
+def flat(text: str) -> str:
+    """Its words alone: a document's text comes back from the bank with other line breaks."""
+    return " ".join(text.split())
+
+
 def _filled(fields: Mapping[str, Any]) -> Fields:
     return {k: v for k, v in fields.items() if v is not None and v != "" and v != [] and v != ()}
 

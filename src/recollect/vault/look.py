@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
@@ -13,7 +14,7 @@ from recollect.memory import Recollect
 from recollect.vault import bank as banks
 from recollect.vault import note as notes
 from recollect.vault.bank import Unit
-from recollect.vault.fields import Fields, digests, mark, of_note, plain
+from recollect.vault.fields import Fields, digests, flat, mark, of_note, plain
 from recollect.vault.files import Problem, Scan, Seen, read_text, scan
 from recollect.vault.note import Note
 from recollect.vault.state import Entry, State
@@ -64,7 +65,11 @@ class _Free:
     """Memories that no note is known to stand for. With the state lost, the bank remembers which
     file a memory came from, and else what it says."""
 
-    def __init__(self, units: Mapping[str, Unit], taken: set[str]) -> None:
+    def __init__(
+        self, units: Mapping[str, Unit], taken: set[str], told: Callable[[Unit], Unit]
+    ) -> None:
+        self._told = told
+        self._documents = [u for u in units.values() if u.document and u.id not in taken]
         self._known = {*units, *taken}
         self._by_path: dict[str, str] = {}
         self._by_text: dict[str, list[str]] = {}
@@ -79,7 +84,17 @@ class _Free:
         if held is not None and held not in pairs:
             return held
         alike = [own for own in self._by_text.get(text, ()) if own not in pairs]
+        if not alike and self._documents:
+            alike = [own for own in self._by_document.get(flat(text), ()) if own not in pairs]
         return alike[0] if len(alike) == 1 else None
+
+    @cached_property
+    def _by_document(self) -> dict[str, list[str]]:
+        out: dict[str, list[str]] = {}
+        for unit in map(self._told, self._documents):
+            text = unit.document.text if unit.document is not None else None
+            out.setdefault(flat(text or ""), []).append(unit.id)
+        return out
 
     def new(self, path: str, pairs: Mapping[str, Pair]) -> str:
         own = f"note-{blake2b(path.encode(), digest_size=8).hexdigest()}"
@@ -177,7 +192,7 @@ class Looking:
         loose = [p for p, f in sorted(self._files.items()) if f.note.word("id") is None]
         here = {*self._resting, *loose}
         gone = {p: e for p, e in state.items() if p not in here and e.id not in pairs}
-        free = _Free(units or {}, {e.id for e in state.values()})
+        free = _Free(units or {}, {e.id for e in state.values()}, self._told)
         for path in loose:
             self._by_place(pairs, path, gone, free)
         for path, entry in gone.items():
@@ -250,13 +265,11 @@ class Looking:
     def _one_unit(self, pair: Pair) -> Unit | None:
         if pair.entry is None:
             return None
-        if pair.entry.form == "document":
-            held = self._memory.memories(self._bank, document_id=pair.id, limit=banks.PAGE)
-            if not held:
-                return None
-            document = self._memory.document(self._bank, pair.id)
-            return Unit(pair.id, "document", tuple(reversed(held)), document)
         try:
+            if pair.entry.form == "document":
+                document = self._memory.document(self._bank, pair.id)
+                held = self._memory.memories(self._bank, document_id=pair.id, limit=10_000)
+                return Unit(pair.id, "document", tuple(reversed(held)), document)
             return Unit(pair.id, "memory", (self._memory.load(self._bank, pair.id),))
         except NotFound:
             return None

@@ -205,7 +205,11 @@ class _Pass:
     def _note_retained(self, work: Work, bank: ToBank) -> None:
         fresh = self._units() if bank.retained else {}
         for step in bank.retained:
-            note_down(work, step, fresh.get(step.pair.id))
+            unit = fresh.get(step.pair.id)
+            if unit is None and step.form == "document":  # others say all of it already
+                document = self._memory.document(self._bank, step.pair.id)
+                unit = Unit(step.pair.id, "document", (), document)
+            note_down(work, step, unit)
         note_superseded(work, bank.superseded)
         if any(s.pair.entry is not None and s.pair.unit is None for s in bank.retained):
             self._redraw()

@@ -12,7 +12,7 @@ from recollect.vault import files, frontmatter, render
 from recollect.vault import note as notes
 from recollect.vault.bank import Unit
 from recollect.vault.decide import Step
-from recollect.vault.fields import META, Fields
+from recollect.vault.fields import META, Fields, flat
 from recollect.vault.files import PRIVATE
 from recollect.vault.ledger import let_go
 from recollect.vault.look import File, file_of
@@ -37,7 +37,7 @@ class ToFolder:
 
     def _reworded(self, memory: Memory, text: str) -> bool:
         """A statement that was corrected in the bank: the document's own text does not have it."""
-        if _flat(memory.text) in _flat(text):
+        if flat(memory.text) in flat(text):
             return False
         return any(
             m.text != memory.text for m in self._work.memory.revisions(self._work.bank, memory.id)
@@ -54,10 +54,9 @@ class ToFolder:
         if unit.form == "memory":
             return unit.fields()
         document = self._work.memory.document(self._work.bank, unit.id)
-        first = unit.memories[0]
-        shared = {
-            k: v for k, v in mapping.of_memory(first).items() if k in ("title", "kind", "scope")
-        }
+        first = unit.memories[0] if unit.memories else None
+        held = {} if first is None else mapping.of_memory(first)
+        shared = {k: v for k, v in held.items() if k in ("title", "kind", "scope")}
         meta = {META + k: v for k, v in document.metadata.items() if k not in mapping.KNOWN}
         out: Fields = {**shared, **meta, "text": mapping.plain(document.text or "")}
         return out | ({"tags": sorted(document.tags)} if document.tags else {})
@@ -163,7 +162,3 @@ def _retold(note: Note, text: str) -> Note:
             hint="change the note by hand; the memory is as it should be",
         )
     return again
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
