@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from recollect.errors import ModelError
 from recollect.models.chat import SCHEMA
 from recollect.models.http import Client
 from recollect.models.registry import load_extractor
+from recollect.retain.reading import AT_ONCE
 from recollect.testing import open_fake
 
 from .conftest import Service
@@ -85,6 +87,15 @@ def test_a_service_without_schemas_is_asked_in_words(service: Service) -> None:
         assert [f.text for f in extractor.extract(TEXT)] == [RAIN["text"]]
     kinds = [body["response_format"]["type"] for _, body, _ in service.requests]
     assert kinds == ["json_schema", "json_object", "json_object"]
+
+
+def test_such_a_service_reads_many_texts_at_once(service: Service, db: Path) -> None:
+    service.facts = lambda told: [fact(f"Noted: {told['passage']}")]
+    service.schemas = False
+    given = [{"content": f"Ann has {n} cats.", "document_id": f"d{n}"} for n in range(12)]
+    with reading(service, db) as memory:
+        assert not memory.retain("b", given).degraded
+        assert all(text.startswith("Noted: ") for text in texts(memory))
 
 
 def test_the_key_is_its_own_or_that_of_the_other_models(
@@ -201,18 +212,42 @@ def test_a_service_that_is_not_there_loses_nothing(service: Service, db: Path) -
         assert result.new
 
 
-@pytest.mark.parametrize(("failures", "asked"), [([503] * 3, 3), ([401], 1)])
+@pytest.mark.parametrize("code", [503, 401])
 def test_a_service_that_is_down_is_not_asked_for_every_text(
-    service: Service, db: Path, failures: list[int], asked: int
+    service: Service, db: Path, code: int
 ) -> None:
     service.facts = always(RAIN)
-    service.failures = failures
-    texts_given = [{"content": f"Ann has {n} cats.", "document_id": f"d{n}"} for n in range(5)]
+    service.failures = [code] * 1000
+    given = [{"content": f"Ann has {n} cats.", "document_id": f"d{n}"} for n in range(60)]
     with reading(service, db) as memory:
-        result = memory.retain("b", texts_given)
-        assert len(service.requests) == asked
+        result = memory.retain("b", given)
+        assert len(service.requests) < 60
         assert len(result.degraded) == 1
-        assert len(texts(memory)) == 5
+        assert len(texts(memory)) == 60
+
+
+def test_texts_are_asked_for_a_few_at_a_time(service: Service, db: Path) -> None:
+    lock, now, most = threading.Lock(), 0, 0
+    together = threading.Barrier(AT_ONCE, timeout=20)
+
+    def answer(told: dict[str, Any]) -> list[dict[str, Any]]:
+        nonlocal now, most
+        with lock:
+            now, most = now + 1, max(most, now + 1)
+        together.wait()
+        with lock:
+            now -= 1
+        return [fact(f"Noted: {told['passage']}")]
+
+    service.facts = answer
+    with reading(service, db) as memory:
+        count = 2 * AT_ONCE
+        given = [{"content": f"Ann has {n} cats.", "document_id": f"d{n}"} for n in range(count)]
+        result = memory.retain("b", given)
+        assert most == AT_ONCE
+        assert [memory.load("b", i).text for i in result.ids] == [
+            f"Noted: Ann has {n} cats." for n in range(count)
+        ]
 
 
 def test_an_answer_that_is_none_says_nothing_about_the_next_text(

@@ -96,20 +96,21 @@ class RemoteExtractor:
         return _facts(answer, self._client.url)
 
     def _ask(self, told: str) -> Any:
+        held = self._schema  # as of this question: others are asked meanwhile
         try:
-            return self._client.post("/chat/completions", self._body(told))
+            return self._client.post("/chat/completions", self._body(told, held))
         except Refused as error:
-            if not self._schema or error.code not in (400, 422):
+            if not held or error.code not in (400, 422):
                 raise
             self._schema = False
-            return self._client.post("/chat/completions", self._body(told))
+            return self._client.post("/chat/completions", self._body(told, held=False))
 
-    def _body(self, told: str) -> dict[str, Any]:
+    def _body(self, told: str, held: bool) -> dict[str, Any]:
         how: dict[str, Any] = {"type": "json_object"}
-        if self._schema:
+        if held:
             schema = {"name": "facts", "strict": True, "schema": SCHEMA}
             how = {"type": "json_schema", "json_schema": schema}
-        wanted = INSTRUCTIONS if self._schema else f"{INSTRUCTIONS}\n\n{json.dumps(SCHEMA)}"
+        wanted = INSTRUCTIONS if held else f"{INSTRUCTIONS}\n\n{json.dumps(SCHEMA)}"
         return {
             "model": self._model,
             "temperature": 0,

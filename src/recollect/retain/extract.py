@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -39,12 +39,27 @@ def sources(given: Sequence[Item], reader: Reader | None = None) -> Iterator[Sou
     for item in given:
         own = item.document_id or (_own_id(item) if item.text is not None else "")
         grouped.setdefault(own, []).append(item)
+    if reader is not None:
+        _ask_ahead(grouped, reader)
     for document_id, members in grouped.items():
         if not document_id:
             loose = tuple(f for item in members for f in item.facts)
             yield Source(None, loose, (), members[0].shared, False, b"")
         else:
             yield _document(document_id, members, reader)
+
+
+def _ask_ahead(grouped: Mapping[str, Sequence[Item]], reader: Reader) -> None:
+    for document_id, members in grouped.items():
+        append = any(item.append for item in members)
+        if append or reader.known(document_id, _hash(members)) is None:
+            for item in members:
+                if item.text is not None:
+                    reader.ahead(_pieces(item.text), item.shared)
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece.text for piece in chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)]
 
 
 def _own_id(item: Item) -> str:
@@ -109,7 +124,7 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
 def _by_reader(
     text: str, shared: Fact, at: int, reader: Reader
 ) -> tuple[list[Fact], list[str]] | None:
-    pieces = [piece.text for piece in chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)]
+    pieces = _pieces(text)
     found = reader.read(pieces, shared)
     if found is None:
         return None

@@ -12,7 +12,7 @@ from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.models.base import Embedder, Extractor
 from recollect.retain.extract import Source, sources
-from recollect.retain.items import Fact, items
+from recollect.retain.items import Fact, Item, items
 from recollect.retain.plan import Outcome, Planner
 from recollect.retain.prepare import Prepared, prepare, statement_hash
 from recollect.retain.reading import Reader
@@ -57,11 +57,8 @@ def retain(
     with Run(name="retain", bank=bank) as run:
         with run.stage("read"):
             given = items(content, shared, now)
-        reader = _reader(with_, bank)
         with run.stage("extract"):
-            found = list(sources(given, reader))
-        for reason in dict.fromkeys(reader.failures if reader is not None else ()):
-            run.degrade("extract", f"read by rule: {reason}")
+            found = _sources(with_, bank, given, run)
         _check_names(with_.store, bank, found)
         if with_.store.bank(bank) is None:
             with_.store.create_bank(bank)
@@ -81,10 +78,10 @@ def retain(
         return result
 
 
-def _reader(with_: Retaining, bank: str) -> Reader | None:
-    """The LLM, if there is one, and what it has read before."""
+def _sources(with_: Retaining, bank: str, given: Sequence[Item], run: Run) -> list[Source]:
+    """What was given as facts and documents, read by the LLM if there is one."""
     if with_.extractor is None:
-        return None
+        return list(sources(given))
 
     def held(document_id: str) -> tuple[bytes, Sequence[Memory]] | None:
         if with_.store.bank(bank) is None:
@@ -94,7 +91,12 @@ def _reader(with_: Retaining, bank: str) -> Reader | None:
             return None
         return digest, with_.store.memories(bank, Listing(document_id=document_id), EVERY)[::-1]
 
-    return Reader(with_.extractor, held, with_.settings.extractor_required)
+    required = with_.settings.extractor_required
+    with Reader(with_.extractor, held, required=required) as reader:
+        found = list(sources(given, reader))
+        for reason in dict.fromkeys(reader.failures):
+            run.degrade("extract", f"read by rule: {reason}")
+    return found
 
 
 def _check_names(store: Store, bank: str, found: Sequence[Source]) -> None:
