@@ -34,6 +34,7 @@ from recollect.storage.base import (
     Writing,
 )
 from recollect.storage.copy import copy_bank
+from recollect.testing.listings import ListingContract
 from recollect.testing.reference import BANK, DIMENSIONS, Reference, made_up
 from recollect.testing.service import ServiceContract
 from recollect.types import Entity, LinkKind, MemoryType, State
@@ -57,7 +58,7 @@ FILTERS = (
 )  # fmt: skip
 
 
-class StoreContract(ServiceContract):
+class StoreContract(ServiceContract, ListingContract):
     store: Store
 
     def make_store(self, folder: Path) -> Store:

@@ -247,17 +247,17 @@ def _allows(new: NewMemory, allowed: Filter) -> bool:
             return False
     if allowed.types is not None and memory.type not in allowed.types:
         return False
-    return allowed.tags is None or _tagged(set(memory.tags), allowed.tags)
+    return allowed.tags is None or tagged(set(memory.tags), allowed.tags)
 
 
-def _tagged(tags: set[str], wanted: TagExpression) -> bool:
+def tagged(tags: set[str], wanted: TagExpression) -> bool:
     if isinstance(wanted, TagLeaf):
         asked = set(wanted.tags)
         if wanted.match == "exact":
             return tags == asked
         hit = bool(tags & asked) if wanted.match.startswith("any") else asked <= tags
         return hit or (not tags and not wanted.match.endswith("_strict"))
-    parts = [_tagged(tags, part) for part in wanted.parts]
+    parts = [tagged(tags, part) for part in wanted.parts]
     if wanted.operator == "not":
         return not parts[0]
     return all(parts) if wanted.operator == "and" else any(parts)

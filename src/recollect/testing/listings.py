@@ -1,0 +1,94 @@
+"""The part of a store's contract that listings are: what they hold, in which order, by the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from recollect.language.dates import to_micros
+from recollect.storage.base import EVERYTHING, Listing, Store, TagExpression, TagLeaf, TagNode
+from recollect.testing.reference import BANK, Reference, tagged
+from recollect.types import Memory, MemoryType, State
+
+_TAGS: tuple[TagExpression, ...] = (
+    *(TagLeaf(("x", "y"), m) for m in ("any", "all", "any_strict", "all_strict", "exact")),
+    TagLeaf((), "exact"),
+    TagNode("not", (TagLeaf(("x",), "any_strict"),)),
+    TagNode("or", (TagLeaf(("x",), "exact"), TagLeaf(("z",), "any_strict"))),
+    TagNode("and", (TagLeaf(("x",), "any_strict"), TagLeaf(("y",), "any_strict"))),
+)
+
+
+class ListingContract:
+    store: Store
+    filled: Callable[..., Reference]
+
+    def listed(self, where: Listing) -> list[Memory]:
+        """All of them, and as many as `count` says."""
+        found = self.store.memories(BANK, where, EVERYTHING)
+        assert self.store.count(BANK, where) == len(found)
+        return found
+
+    def everything(self) -> list[Memory]:
+        self.filled()
+        return self.listed(Listing())
+
+    def test_a_listing_has_all_but_earlier_wordings_newest_first(self) -> None:
+        found = self.everything()
+        assert found
+        assert all(m.state is not State.REVISED for m in found)
+        view = self.store.view(BANK)
+        keys = [view.key_of(m.id) or 0 for m in found]
+        assert keys == sorted(keys, reverse=True)
+
+    def test_a_listing_holds_what_its_filter_says(self) -> None:
+        found = self.everything()
+        word = found[0].text.split()[0]
+        cases: list[tuple[Listing, Callable[[Memory], bool]]] = [
+            *((Listing(type=t), lambda m, t=t: m.type is t) for t in MemoryType),
+            *(
+                (Listing(state=s), lambda m, s=s: m.state is s)
+                for s in State
+                if s is not State.REVISED
+            ),
+            *((Listing(tags=e), lambda m, e=e: tagged(set(m.tags), e)) for e in _TAGS),
+            (Listing(contains=word.upper()), lambda m: word.lower() in m.text.lower()),
+            (Listing(contains="no such words"), lambda m: False),
+        ]
+        for where, belongs in cases:
+            assert [m.id for m in self.listed(where)] == [m.id for m in found if belongs(m)], where
+
+    def test_a_listing_of_keys_holds_these(self) -> None:
+        found = self.everything()
+        key = self.store.view(BANK).key_of(found[0].id)
+        assert key is not None
+        assert [m.id for m in self.listed(Listing(keys=frozenset({key})))] == [found[0].id]
+        assert self.listed(Listing(keys=frozenset())) == []
+
+    def test_an_axis_of_time_bounds_and_orders(self) -> None:
+        found = self.everything()
+        times = sorted(to_micros(m.mentioned_at) for m in found if m.mentioned_at is not None)
+        since, until = times[len(times) // 4], times[3 * len(times) // 4]
+        shown = self.listed(Listing(axis="mentioned_at", since=since, until=until))
+        got = [to_micros(m.mentioned_at) for m in shown if m.mentioned_at is not None]
+        assert got == sorted((t for t in times if since <= t < until), reverse=True)
+        assert len(self.listed(Listing(axis="mentioned_at"))) == len(times)
+
+    def test_pages_add_up_to_the_whole(self) -> None:
+        whole = [m.id for m in self.everything()]
+        skipped: list[str] = []
+        followed: list[str] = []
+        while page := self.store.memories(BANK, Listing(), 7, skip=len(skipped)):
+            skipped += [m.id for m in page]
+        after: str | None = None
+        while page := self.store.memories(BANK, Listing(), 7, after):
+            followed += [m.id for m in page]
+            after = followed[-1]
+        assert skipped == followed == whole
+
+    def test_tags_are_counted_over_what_can_be_recalled(self) -> None:
+        live = [m for m in self.everything() if m.state in (State.ACTIVE, State.SUPERSEDED)]
+        counted = Counter(tag for m in live for tag in m.tags)
+        found = self.store.tags(BANK)
+        assert dict(found) == dict(counted)
+        assert list(found) == sorted(counted, key=lambda tag: (-counted[tag], tag))
