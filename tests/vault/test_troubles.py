@@ -121,10 +121,21 @@ def test_a_note_that_breaks_leaves_its_memory_alone(
     run()
     (held,) = memory.memories(BANK)
     (good / "good.md").write_bytes(broken)
+    os.utime(good / "good.md", (1_700_000_000, 1_700_000_000))
     report = run()
     assert [p.path for p in report.problems] == ["good.md"]
     assert memory.load(BANK, held.id) == held
     assert (good / "good.md").read_bytes() == broken
+
+
+def test_a_note_that_was_emptied_just_now_may_still_be_being_saved(
+    memory: Recollect, good: Path, run: Run
+) -> None:
+    run()
+    (good / "good.md").write_bytes(b"")
+    report = run()
+    assert not report.problems and not report.changed
+    assert memory.memories(BANK)[0].state is State.ACTIVE
 
 
 def test_frontmatter_that_cannot_be_edited_is_reported_and_left(

@@ -61,6 +61,13 @@ def watching(db: Path, vault: Path) -> Iterator[Watching]:
         here.process.wait()
 
 
+def _first(here: Watching, what: str) -> list[str]:
+    """Of the reports to come, the first that has it; a file may be seen while it is written."""
+    while not (found := here.next()[what]):
+        pass
+    return found
+
+
 def _soon(true: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + PATIENCE
     while not true():
@@ -72,14 +79,14 @@ def _soon(true: Callable[[], bool]) -> bool:
 
 def test_a_changed_note_is_picked_up(watching: Watching, memory: Recollect, vault: Path) -> None:
     (vault / "a.md").write_text("Tea is served at five.")
-    assert watching.next()["updated"] == ["a.md"]
+    assert _first(watching, "updated") == ["a.md"]
     assert [m.text for m in memory.memories(BANK)] == ["Tea is served at five."]
 
 
 def test_a_new_folder_with_a_note_is_picked_up(watching: Watching, vault: Path) -> None:
     (vault / "sub").mkdir()
     (vault / "sub" / "b.md").write_text("The gate is green.")
-    assert watching.next()["retained"] == ["sub/b.md"]
+    assert _first(watching, "retained") == ["sub/b.md"]
 
 
 def test_a_memory_of_another_process_becomes_a_note(
@@ -87,7 +94,7 @@ def test_a_memory_of_another_process_becomes_a_note(
 ) -> None:
     with open_fake(db) as other:
         other.retain(BANK, "Priya prefers coffee.")
-    assert watching.next()["written"] == ["memories/Priya prefers coffee.md"]
+    assert _first(watching, "written") == ["memories/Priya prefers coffee.md"]
     assert _soon((vault / "memories" / "Priya prefers coffee.md").exists)
 
 

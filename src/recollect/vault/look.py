@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from recollect.vault.bank import Unit
 from recollect.vault.fields import Fields, digests, flat, mark, of_note, plain
 from recollect.vault.files import Problem, Scan, Seen, read_text, scan
 from recollect.vault.note import Note
-from recollect.vault.state import Entry, State
+from recollect.vault.state import GRAIN_NS, Entry, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +165,21 @@ class Looking:
             if path in self._state.entries:
                 self._resting[path] = self._state.entries[path]
         elif not note.text and not note.word("summary") and not note.word("title"):
-            if path in self._state.entries:
-                hint = "delete the file to withdraw its memory"
-                self._leave(path, InvalidInput("is empty now", hint=hint))
+            self._emptied(file)
         else:
             self._files[path] = file
             self._problems += [Problem(path, wrong) for wrong in file.wrong]
+
+    def _emptied(self, file: File) -> None:
+        """Editors empty a file before they fill it: what was touched just now is left unsaid."""
+        path = file.note.path
+        if path not in self._state.entries:
+            return
+        if time.time_ns() - file.seen.mtime_ns < GRAIN_NS:
+            self._resting[path] = self._state.entries[path]
+            return
+        hint = "delete the file to withdraw its memory"
+        self._leave(path, InvalidInput("is empty now", hint=hint))
 
     def file(self, path: str) -> File | None:
         """A file that was not worth reading until now."""
