@@ -91,7 +91,7 @@ def _input(event: str, session: str = "s1", **fields: Any) -> dict[str, Any]:
     return {
         "session_id": session,
         "transcript_path": "/nowhere/transcript.jsonl",
-        "cwd": "/work/shop",
+        "cwd": "/srv/shop",
         "permission_mode": "default",
         "hook_event_name": event,
         **fields,

@@ -35,7 +35,7 @@ args = [
 ]
 
 # projects I trust
-[projects."/work/a"]
+[projects."/srv/a"]
 trust_level = "trusted"
 """
 WITH_COMMENTS = {"zed": ZED, "codex": CODEX}

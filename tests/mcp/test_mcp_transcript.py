@@ -129,7 +129,7 @@ def note(transcript: Path, **more: str) -> None:
     """What the stop hook leaves."""
     spool = places.spool_folder([])
     spool.mkdir(parents=True, exist_ok=True)
-    fields = {"session_id": "s1", "transcript_path": str(transcript), "cwd": "/work/shop"}
+    fields = {"session_id": "s1", "transcript_path": str(transcript), "cwd": "/srv/shop"}
     text = json.dumps({**fields, "bank": "default", **more})
     (spool / f"{len(list(spool.iterdir()))}.json").write_text(text, "utf-8")
 
