@@ -45,8 +45,8 @@ DEPTH = 300
 # Fitted, links get 1.3 and lift RealMem's recall by a point at the price of FriendsQA's and
 # LifeBench's; at 0.3 every set stays within half a point of leaving them out.
 HELD = {"graph": 0.3}
-# Bands: at MAYBE, questions of another bank are turned away in 97 % of cases and 7 % of answerable
-# ones are, on development banks; on reported ones 96 and 26 % (`benchmarks/abstain.py`).
+# Bands: at MAYBE, questions of another bank are turned away in 93 % of cases and 7 % of answerable
+# ones are, on development banks; `benchmarks/abstain.py` asks reported ones.
 STRONG, MAYBE = 0.35, 0.03
 CROSSED = 40  # candidates shown to the cross-encoder; recall itself shows it fewer
 # The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
