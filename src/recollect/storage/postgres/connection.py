@@ -101,7 +101,14 @@ class Connections:
         )
 
     def open(self) -> None:
-        self._first.open(wait=True, timeout=self._patience)
+        try:
+            self._first.open(wait=True, timeout=self._patience)
+        except PoolTimeout as error:
+            self._first.close(timeout=0)
+            raise StoreUnavailable(
+                f"{self.place} cannot be reached within {self._patience:g} s",
+                hint="check its address (db, read_dsn), and that the server is up",
+            ) from error
         self._further.open()
 
     def close(self) -> None:

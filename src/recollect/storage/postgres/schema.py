@@ -24,6 +24,7 @@ TABLES = (
     "entities", "links", "evidence", "sources", "staged", "operations",
 )  # fmt: skip
 OLDEST = 150_000  # PostgreSQL 15
+OLDEST_VECTOR = (0, 8)  # the first to go on searching until a filter is satisfied
 _MIGRATING = 0x7265636F  # "reco": the advisory lock of whoever migrates
 
 
@@ -76,8 +77,14 @@ def _check_server(connection: Db, where: str) -> None:
             hint="recollect needs PostgreSQL 15 or newer",
         )
     # Looked up before it is made: CREATE EXTENSION asks every node, and fails when one is down.
-    (there,) = _one(connection, "SELECT count(*) FROM pg_extension WHERE extname = 'vector'", ())
-    if there:
+    held = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    row = held.fetchone()
+    if row is not None:
+        if tuple(map(int, row[0].split(".")[:2])) < OLDEST_VECTOR:
+            raise StoreError(
+                f"{where} has pgvector {row[0]}",
+                hint="recollect needs 0.8 or newer: install it and run ALTER EXTENSION vector UPDATE",
+            )
         return
     try:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")

@@ -14,13 +14,10 @@ from uuid import UUID, uuid4
 import orjson
 from pgvector import HalfVector
 
-from recollect.errors import NotFound, RecollectError, StoreUnavailable
-from recollect.language.dates import from_micros
+from recollect.errors import RecollectError, StoreUnavailable
 from recollect.storage.base import (
-    BankStats,
     Batch,
     Dump,
-    Listing,
     ModelIdentity,
     Plan,
     StagedVector,
@@ -31,7 +28,7 @@ from recollect.storage.postgres import hnsw
 from recollect.storage.postgres.connection import Connections, Holders, log, place
 from recollect.storage.postgres.dump import dump
 from recollect.storage.postgres.keyring import PostgresKeyRing
-from recollect.storage.postgres.listing import conditions, order
+from recollect.storage.postgres.lists import Lists
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.queue import PostgresQueue, take_step
 from recollect.storage.postgres.rows import BankRows
@@ -41,16 +38,16 @@ from recollect.storage.postgres.view import PostgresView
 from recollect.storage.postgres.write import Writer
 from recollect.storage.postgres.writing import WritingView
 from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
-from recollect.storage.sqlite.entities import EntityCache, entity_from_row
+from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.read import memory_from_row
-from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
+from recollect.types import Bank, Memory
 
 REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
 NAMES_KEPT = 256  # banks whose names are kept in this process
 PATIENCE = 30.0  # seconds
 
 
-class PostgresStore:
+class PostgresStore(Lists):
     def __init__(
         self,
         dsn: str,
@@ -96,23 +93,7 @@ class PostgresStore:
         for connections in self._pools():
             connections.close()
 
-    def _fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
-        return self._reading.attempt(lambda db: db.execute(query(name), given).fetchall())
-
     # --- banks -------------------------------------------------------------------------------
-
-    def banks(self) -> list[Bank]:
-        return [_bank_from_row(row) for row in self._fetch("all_banks")]
-
-    def bank(self, bank: str) -> Bank | None:
-        rows = self._fetch("bank", bank=bank)
-        return _bank_from_row(rows[0]) if rows else None
-
-    def _there(self, bank: str) -> Bank:
-        found = self.bank(bank)
-        if found is None:
-            raise unknown_bank(bank)
-        return found
 
     def create_bank(
         self, bank: str, config: Mapping[str, Any] | None = None, model: ModelIdentity | None = None
@@ -330,81 +311,6 @@ class PostgresStore:
             self._due.add(bank)
         return seq
 
-    # --- listings ----------------------------------------------------------------------------
-
-    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
-        self._there(bank)
-        rows = self._fetch("documents", bank=bank, after=after or "", limit=limit)
-        return [_document_from_row(bank, row) for row in rows]
-
-    def document(self, bank: str, document_id: str) -> Document | None:
-        self._there(bank)
-        rows = self._fetch("document", bank=bank, id=document_id)
-        return _document_from_row(bank, rows[0]) if rows else None
-
-    def document_chunks(self, bank: str, document_id: str) -> list[Chunk]:
-        self._there(bank)
-        return [Chunk(*row) for row in self._fetch("document_chunks", bank=bank, id=document_id)]
-
-    def memories(
-        self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
-    ) -> list[Memory]:
-        """`after` is the last id seen of a listing that is newest first."""
-        view = self._view(self._reading, bank)
-        below = view.key_of(after) if after else None
-        if after and below is None:
-            raise NotFound(
-                f"bank {bank!r} has no memory {after!r} to go on from",
-                hint="it was forgotten meanwhile; list from the beginning",
-            )
-        condition, values = conditions(where)
-        sql = query("listed_keys", condition, order=order(where))
-        given = {"bank": bank, "below": below, "limit": limit, "skip": skip, **values}
-        return list(view.load([k for (k,) in view.session.fetch(sql, given)]).values())
-
-    def count(self, bank: str, where: Listing) -> int:
-        self._there(bank)
-        condition, values = conditions(where)
-        sql, given = query("listed_count", condition), {"bank": bank, **values}
-        return self._reading.attempt(lambda db: db.execute(sql, given).fetchall())[0][0]
-
-    def tags(self, bank: str) -> Mapping[str, int]:
-        self._there(bank)
-        return dict(self._fetch("all_tags", bank=bank))
-
-    def entities(self, bank: str, limit: int) -> list[Entity]:
-        self._there(bank)
-        return [entity_from_row(row) for row in self._fetch("entities", bank=bank, limit=limit)]
-
-    def links(self, bank: str, memory_id: str) -> list[Link]:
-        self._there(bank)
-        rows = self._fetch("links_of", bank=bank, id=memory_id)
-        return [Link(a, b, LinkKind(kind), weight) for a, b, kind, weight in rows]
-
-    def revisions(self, bank: str, memory_id: str) -> list[Memory]:
-        self._there(bank)
-        rows = self._fetch("revisions", bank=bank, id=memory_id)
-        return [memory_from_row(bank, row, ()) for row in rows]
-
-    def stats(self, bank: str) -> BankStats:
-        self._there(bank)
-        found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "link": {}}
-        for what, name, count in self._fetch("stats", bank=bank):
-            found.setdefault(what, {})[name] = count
-        rows = self._reading.attempt(
-            lambda db: db.execute(_SIZE, {"tables": list(TABLES)}).fetchall()
-        )
-        return BankStats(
-            sum(v for k, v in found["state"].items() if k != "revised"),
-            found["type"],
-            found["state"],
-            found["documents"][""],
-            found["chunks"][""],
-            found["entities"][""],
-            found["link"],
-            int(rows[0][0]),
-        )
-
     def dump(self, bank: str) -> Dump:
         return dump(self._view(self._reading, bank, arriving=True))
 
@@ -485,37 +391,6 @@ class PostgresStore:
         given = {"bank": bank, "key": 0, "dimensions": head.dimensions}
         session.run(query("set_indexed"), given)
         return head
-
-
-_SIZE = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(%(tables)s::text[]) AS t"
-
-
-def _bank_from_row(row: Sequence[Any]) -> Bank:
-    bank, created_at, updated_at, memories, documents, embedder, dimensions, config = row
-    return Bank(
-        bank,
-        from_micros(created_at),
-        from_micros(updated_at),
-        memories,
-        documents,
-        embedder,
-        dimensions,
-        orjson.loads(config),
-    )
-
-
-def _document_from_row(bank: str, row: Sequence[Any]) -> Document:
-    return Document(
-        row[0],
-        bank,
-        tuple(orjson.loads(row[1])),
-        orjson.loads(row[2]),
-        row[3],
-        from_micros(row[4]),
-        from_micros(row[5]),
-        row[6],
-        row[7],
-    )
 
 
 def _now() -> int:
