@@ -8,8 +8,10 @@ used from many threads at once.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 # Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small.
 BATCH = 16
+SHARED_FROM = 4  # batches
+CORES = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
 # tokens of 20 characters on average.
 _CHARACTERS_A_TOKEN = 20
@@ -57,6 +61,21 @@ class _Graph:
         for start in range(0, len(order), BATCH):
             places = order[start : start + BATCH]
             yield places, [texts[i] for i in places]
+
+    def outputs_of(
+        self, texts: Sequence[Encoding]
+    ) -> Iterator[tuple[list[int], list[Encoding], list[NDArray[Any]], Ids]]:
+        """Batch by batch: places, texts, outputs and mask. Many batches share the cores, because
+        whoever embeds that much waits for it; few are not worth the threads."""
+        batches = list(self.batches(texts))
+        if len(batches) < SHARED_FROM or CORES == 1:
+            for places, batch in batches:
+                yield places, batch, *self.run(batch)
+            return
+        with ThreadPoolExecutor(CORES, thread_name_prefix="recollect-encode") as pool:
+            runs = pool.map(self.run, [batch for _, batch in batches])
+            for (places, batch), (outputs, mask) in zip(batches, runs, strict=True):
+                yield places, batch, outputs, mask
 
     def run(self, batch: Sequence[Encoding]) -> tuple[list[NDArray[Any]], Ids]:
         shape = (len(batch), max(len(text.ids) for text in batch))
@@ -141,8 +160,7 @@ class OnnxEmbedder:
         encodings = [self._graph.tokenise(prefix + text) for text in texts]
         vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(texts)
         tokens: list[NDArray[np.int8]] = [np.empty((0, 0), dtype=np.int8)] * len(texts)
-        for places, batch in self._graph.batches(encodings):
-            outputs, mask = self._graph.run(batch)
+        for places, batch, outputs, mask in self._graph.outputs_of(encodings):
             for place, vector in zip(places, self._pool(outputs, mask), strict=True):
                 vectors[place] = vector
             if self._tokens is not None:
