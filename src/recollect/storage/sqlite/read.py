@@ -32,6 +32,10 @@ Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 _AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence", "duration_s")
 _TIMES = ("valid_until", "last_reviewed_at")
+_TUPLES = ("tags", "recall_when", "source_ids")
+_NOTHING: dict[str, Any] = {}
+_TYPE = {t.value: t for t in MemoryType}
+_STATE = {s.value: s for s in State}
 _NEWEST = 8  # memories looked at at once for the one told last
 
 MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
@@ -360,13 +364,11 @@ def _nth_of_group(sorted_groups: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) -> Memory:
-    extra: dict[str, Any] = orjson.loads(row[20]) if row[20] else {}
-    times = {name: _when(extra.get(name)) for name in _TIMES}
     return Memory(
         id=row[1],
         bank=bank,
-        type=MemoryType(row[2]),
-        state=State(row[3]),
+        type=_TYPE[row[2]],
+        state=_STATE[row[3]],
         text=row[4],
         context=row[5],
         speaker=row[6],
@@ -384,14 +386,20 @@ def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) ->
         confidence=row[18],
         tokens=row[19],
         entities=entities,
-        tags=tuple(extra.get("tags", ())),
-        metadata=extra.get("metadata", {}),
-        recall_when=tuple(extra.get("recall_when", ())),
-        source_ids=tuple(extra.get("source_ids", ())),
-        weakened=extra.get("weakened", False),
-        **times,
-        **{name: extra.get(name) for name in _AUTHORED},
+        **(_extra(row[20]) if row[20] else _NOTHING),
     )
+
+
+def _extra(text: str) -> dict[str, Any]:
+    """The seldom used fields that a memory has, as `extra_of` wrote them."""
+    extra: dict[str, Any] = orjson.loads(text)
+    for name in _TUPLES:
+        if name in extra:
+            extra[name] = tuple(extra[name])
+    for name in _TIMES:
+        if name in extra:
+            extra[name] = from_micros(extra[name])
+    return extra
 
 
 def extra_of(memory: Memory) -> str | None:
