@@ -45,6 +45,7 @@ from recollect.types import Bank, Memory
 REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
 NAMES_KEPT = 256  # banks whose names are kept in this process
 PATIENCE = 30.0  # seconds
+PAUSE = 600.0  # seconds until an index that could not be made is tried again
 
 
 class PostgresStore(Lists):
@@ -66,6 +67,7 @@ class PostgresStore(Lists):
         self._lock = threading.Lock()
         self._names: OrderedDict[str, EntityCache] = OrderedDict()
         self._due: set[str] = set()  # banks that have outgrown their index
+        self._failed: dict[str, float] = {}  # when making one failed last
         self._indexing: dict[str, threading.Thread] = {}
         prepare(dsn, schema)
 
@@ -364,7 +366,7 @@ class PostgresStore(Lists):
 
     def _index_if_due(self, bank: str) -> None:
         """Beside the traffic, on a thread of its own; one at a time for each bank."""
-        if bank not in self._due:
+        if bank not in self._due or time.monotonic() < self._failed.get(bank, 0.0) + PAUSE:
             return
         with self._lock:
             running = self._indexing.get(bank)
@@ -379,7 +381,8 @@ class PostgresStore(Lists):
     def _index(self, bank: str) -> None:
         try:
             hnsw.build(self._writing, bank)
-        except RecollectError as error:  # searches stay exact; the next commit tries again
+        except RecollectError as error:  # searches stay exact; after a while it is tried again
+            self._failed[bank] = time.monotonic()
             log.warning("bank %r could not be indexed: %s", bank, error.message)
 
     def _unindex(self, bank: str) -> None:
