@@ -366,7 +366,7 @@ class PostgresStore(Lists):
 
     def _index_if_due(self, bank: str) -> None:
         """Beside the traffic, on a thread of its own; one at a time for each bank."""
-        if bank not in self._due or time.monotonic() < self._failed.get(bank, 0.0) + PAUSE:
+        if bank not in self._due or time.monotonic() < self._failed.get(bank, -PAUSE) + PAUSE:
             return
         with self._lock:
             running = self._indexing.get(bank)

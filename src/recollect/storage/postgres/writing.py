@@ -9,7 +9,7 @@ from pgvector import HalfVector
 
 from recollect.storage.base import Filter, Floats, Found
 from recollect.storage.postgres.filters import clause
-from recollect.storage.postgres.held import unpacked, vector_type
+from recollect.storage.postgres.held import HEAD, unpacked, vector_type
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.search import index_settings
 from recollect.storage.postgres.view import PostgresView
@@ -42,7 +42,7 @@ class WritingView(PostgresView):
         rest = self._nearest_of_many(vectors, k, floor, after=indexed)
         if not indexed:
             return rest
-        near = [self._nearest_indexed(v, k, floor) for v in vectors]
+        near = self._nearest_indexed(vectors, k, floor)
         return [_merged(a, b, k) for a, b in zip(near, rest, strict=True)]
 
     def _nearest_of_many(self, vectors: Floats, k: int, floor: float, after: int) -> list[Found]:
@@ -58,22 +58,33 @@ class WritingView(PostgresView):
             if len(rows) < SLAB:
                 return nearest_of_slabs(parts, len(vectors), k)
 
-    def _nearest_indexed(self, vector: Floats, k: int, floor: float) -> Found:
+    def _nearest_indexed(self, vectors: Floats, k: int, floor: float) -> list[Found]:
+        """All in one statement, each by the index."""
         condition, values = clause(Filter())
         given = {
             "bank": self.bank,
             **values,
-            "vector": HalfVector(vector),
-            "near": 2 * k,
+            "vectors": [HalfVector(v).to_text() for v in vectors],
+            "near": k + 4,
             "indexed": self.head.indexed_key,
         }
         sql = query("nearest_indexed", condition, self.head.dimensions)
-        settings = index_settings(2 * k, NEIGHBOURS_EF)
-        blob = self.session.fetch(sql, given, prepare=False, settings=settings)[0][0]
-        rows = unpacked(blob, vector_type(self.head.dimensions))
-        scores = exact_dots(vector, rows["vector"].astype(np.float16))
+        settings = index_settings(k, NEIGHBOURS_EF)
+        rows = self.session.fetch(sql, given, prepare=False, settings=settings)
+        found: dict[int, list[tuple[int, bytes]]] = {}
+        for number, key, vector in rows:
+            found.setdefault(number - 1, []).append((key, vector))
+        return [self._scored_again(v, found.get(n, []), k, floor) for n, v in enumerate(vectors)]
+
+    def _scored_again(
+        self, vector: Floats, rows: Sequence[tuple[int, bytes]], k: int, floor: float
+    ) -> Found:
+        keys = np.array([key for key, _ in rows], np.int64)
+        sent = b"".join(data[HEAD:] for _, data in rows)
+        held = np.frombuffer(sent, ">f2").reshape(-1, self.head.dimensions).astype(np.float16)
+        scores = exact_dots(vector, held)
         over = scores >= floor
-        return Found(*top(scores[over], rows["key"].astype(np.int64)[over], k))
+        return Found(*top(scores[over], keys[over], k))
 
     def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
         """Whether this memory was told at this very moment by this document before."""

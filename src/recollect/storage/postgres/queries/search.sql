@@ -168,11 +168,13 @@ SELECT t.key, t.data FROM tokens t
 WHERE t.bank_id = %(bank)s AND t.key = ANY(%(keys)s::bigint[]) AND t.data IS NOT NULL
 
 -- name: nearest_indexed
-SELECT string_agg(int8send(s.key) || halfvec_send(s.vector), ''::bytea) FROM (
+SELECT asked.number, near.key, near.vector
+FROM unnest(%(vectors)s::text[]::halfvec[]) WITH ORDINALITY AS asked (vector, number)
+CROSS JOIN LATERAL (
   SELECT f.key, f.vector FROM features f
   WHERE f.bank_id = %(bank)s AND f.key <= %(indexed)s AND {allowed}
-  ORDER BY f.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions}) LIMIT %(near)s
-) s
+  ORDER BY f.vector::halfvec({dimensions}) <#> asked.vector::halfvec({dimensions}) LIMIT %(near)s
+) near
 
 -- name: slab
 SELECT string_agg(int8send(s.key) || halfvec_send(s.vector), ''::bytea) FROM (
