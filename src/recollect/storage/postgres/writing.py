@@ -18,7 +18,7 @@ from recollect.storage.sqlite.nearest import Near, nearest_in_slab, nearest_of_s
 
 _FEW = 8  # vectors; more are cheaper compared with the bank's all at once
 SLAB = 8_192  # vectors read at a time
-NEIGHBOURS_EF = 64  # how wide the index looks for the few nearest of a new memory
+NEIGHBOURS_EF = 32  # how wide the index looks for the few nearest of a new memory: finds them all
 
 
 class WritingView(PostgresView):
