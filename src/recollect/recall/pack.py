@@ -21,12 +21,13 @@ def order(pool: Pool) -> NDArray[np.int64]:
 def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:
     taken: list[int] = []
     room = max_tokens
-    costs = pool.columns.tokens[rows].tolist()
+    costs: list[int] = pool.columns.tokens[rows].tolist()
+    least = min(costs, default=0)
     for row, cost in zip(rows.tolist(), costs, strict=True):
         if cost <= room:
             taken.append(row)
             room -= cost
-            if room == 0:
+            if room < least:  # nothing else fits
                 break
     return taken
 
