@@ -153,8 +153,8 @@ class Operations:
     ) -> NewOperation:
         check_bank_name(bank)
         now = datetime.now(UTC)
-        asked = orjson.dumps([content, shared], option=orjson.OPT_SORT_KEYS)
         read_items(list(content), shared, now)  # what cannot be read is refused now, not later
+        asked = _as_json([content, shared])
         if self._memory.store.bank(bank) is None:
             self._memory.create_bank(bank)
         return NewOperation(
@@ -347,6 +347,16 @@ def _said(error: Exception) -> str:
     return (
         error.message if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
     )
+
+
+def _as_json(asked: Any) -> bytes:
+    try:
+        return orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        raise InvalidInput(
+            f"what was given cannot be written as JSON: {error}",
+            hint="use text, numbers of 64 bits, booleans, lists and dicts with text as keys",
+        ) from error
 
 
 def _unsuccessful(operation_id: str, found: Operation | None) -> RecollectError:
