@@ -13,7 +13,7 @@ def test_texts_encoded_on_several_cores_have_the_same_vectors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     embedder = load_embedder()
-    texts = [f"Alice bought {n} apples" + " on the way home" * (n % 7) for n in range(90)]
+    texts = [f"Alice bought {n} apples" + " on the way home" * (n % 7) for n in range(150)]
     found = []
     for cores in (1, 3):
         monkeypatch.setattr(onnx, "CORES", cores)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small.
 BATCH = 16
-SHARED_FROM = 4  # batches
+SHARED_FROM = 8  # batches: two threads of one core take more CPU for the same work
 CORES = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
 # tokens of 20 characters on average.
