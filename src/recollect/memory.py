@@ -126,7 +126,13 @@ class Recollect:
 
     def warm(self) -> None:
         """Load the models now rather than in the first call."""
+        self._load_models(reranked=True)
         self.embedder.encode_queries(["ready"])
+
+    def _load_models(self, reranked: bool) -> None:
+        recalling = self._recalling
+        if reranked:
+            recalling.reranker()
 
     def _identity(self) -> ModelIdentity:
         kept = self.embedder.token_dimensions if self.settings.token_vectors else 0
@@ -298,8 +304,9 @@ class Recollect:
         from recollect.recall.pipeline import recall
 
         request = self._request(bank, query, options)
-        if "embedder" not in self.__dict__:  # load the model while the bank is read
-            self._workers.submit(lambda: self.embedder)
+        if "embedder" not in self.__dict__:  # load the models while the bank is read
+            reranked = "rerank" not in request.without and request.budget != "low"
+            self._workers.submit(self._load_models, reranked)
         view = self._store.recall_view(bank)
         self._checked(bank, view.model if isinstance(view, ServedView) else None)
         request = self._configured(bank, view.seq, request, options)
