@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from recollect.language.dates import to_micros
+from recollect.language.dates import from_micros, to_micros
 from recollect.storage.base import NO_TIME
 from recollect.types import Memory
 
@@ -37,3 +38,11 @@ def recent(memory: Memory, happened_until: int) -> int:
 
 def micros(when: datetime | None) -> int:
     return NO_TIME if when is None else to_micros(when)
+
+
+def told_again(memory: Memory, at: int | None) -> Memory:
+    """The memory with one more proof, last mentioned then if that is later."""
+    times = [t for t in (memory.last_mentioned_at, None if at is None else from_micros(at)) if t]
+    return replace(
+        memory, proof_count=memory.proof_count + 1, last_mentioned_at=max(times, default=None)
+    )

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from recollect.language.dates import from_micros
 from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.moments import told_again
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import extra_of
@@ -180,17 +180,7 @@ class Writer:
         if key is None:
             return
         self._mentions([replace(new, key=key)])
-        memory = self._rows.load(key)
-        at = None if new.at is None else from_micros(new.at)
-        last = memory.last_mentioned_at
-        self._rows.rewrite(
-            key,
-            replace(
-                memory,
-                proof_count=memory.proof_count + 1,
-                last_mentioned_at=max((t for t in (at, last) if t is not None), default=None),
-            ),
-        )
+        self._rows.rewrite(key, told_again(self._rows.load(key), new.at))
 
     def _retire(self, retire: Retire) -> None:
         key = self._forgetting.key(retire.key)
