@@ -15,7 +15,7 @@ from recollect.client.call import Call, Steps, path, plain
 from recollect.errors import InvalidInput
 from recollect.ids import new_id
 from recollect.recall.explain import Why
-from recollect.recall.request import recall_request
+from recollect.recall.request import RECALL_OPTIONS, recall_request
 from recollect.storage.base import BankStats
 from recollect.types import (
     Bank,
@@ -164,8 +164,6 @@ def clear(bank: str, *, type: str | None = None) -> Steps[int]:
 
 def recall_body(query: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What to ask, checked as the library itself checks it."""
-    from recollect.memory import RECALL_OPTIONS
-
     known = _SAME | _PARTS.keys() | _OF_PARTS | {"temporal_window"}
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:

@@ -108,6 +108,10 @@ def recall_request(
     )
 
 
+# By what name people pass them: those that are read here, and those taken as they are.
+RECALL_OPTIONS = frozenset(recall_request.__kwdefaults__ or ()) | (
+    {f.name for f in fields(RecallRequest)} - {"query", "now", "allowed", "window", "floors"}
+)
 # What a bank's settings may leave out of its recalls.
 _SWITCHED = {
     "enable_text_search": "keyword",

@@ -1,0 +1,117 @@
+"""What the verbs are made of: a store, the models, threads and a cache, each when first needed."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from recollect.config import Settings
+from recollect.errors import StoreError
+from recollect.memory.opening import default_path, open_store
+from recollect.recall.result import RecallResult
+from recollect.storage.base import ModelIdentity, Store
+
+
+class Parts:
+    """One open store and what reads and writes it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._model_lock = threading.Lock()
+        self._store = open_store(self._where(), settings, self._identity)
+        self._configs: dict[str, tuple[int, Mapping[str, Any]]] = {}
+
+    @property
+    def store(self) -> Store:
+        """Where it is all kept; also the queue and the keys of a server."""
+        return self._store
+
+    def _where(self) -> str:
+        path = self.settings.db or str(default_path())
+        if path != ":memory:":
+            return path
+        self._temporary = tempfile.TemporaryDirectory(prefix="recollect-")
+        return str(Path(self._temporary.name) / "memory.db")
+
+    @cached_property
+    def embedder(self):
+        from recollect.models.registry import load_embedder
+
+        with self._model_lock:
+            return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(max(4, 4 * self.settings.threads), thread_name_prefix="recollect")
+
+    @cached_property
+    def _recalling(self):
+        from recollect.models.registry import load_reranker
+        from recollect.recall.pipeline import CROSSED, CROSSED_OWN, Recalling
+
+        named = self.settings.reranker
+        own = named not in ("default", "none", "rrf", "late-interaction")
+        spec = None if named == "default" else named if own else "none"
+        reranker = cache(lambda: load_reranker(spec))  # loaded by the first recall that uses it
+        shown = CROSSED_OWN if own else CROSSED
+        return Recalling(self.embedder, reranker, shown, self.settings, self._workers)
+
+    @cached_property
+    def _retaining(self):
+        from recollect.models.registry import load_extractor
+        from recollect.retain.pipeline import Retaining
+
+        settings = self.settings
+        extractor = load_extractor(settings.extractor, timeout=settings.extractor_timeout_s)
+        return Retaining(self._store, self.embedder, extractor, settings)
+
+    @cached_property
+    def _cache(self):
+        from recollect.recall.cache import QueryCache
+
+        return QueryCache[RecallResult](self.settings.cache_entries, self.settings.cache_seconds)
+
+    def warm(self) -> None:
+        """Load the models now rather than in the first call."""
+        self._load_models(reranked=True)
+        self.embedder.encode_queries(["ready"])
+
+    def _load_models(self, reranked: bool) -> None:
+        recalling = self._recalling
+        if reranked:
+            recalling.reranker()
+
+    def _identity(self) -> ModelIdentity:
+        kept = self.embedder.token_dimensions if self.settings.token_vectors else 0
+        return self.embedder.name, self.embedder.dimensions, kept
+
+    def _checked(self, bank: str, held: ModelIdentity | None = None) -> None:
+        """The bank's vectors must be this process's model's."""
+        held, mine = held or self._store.model_of(bank), self._identity()
+        if held[:2] != mine[:2]:
+            raise StoreError(
+                f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
+                f"this process uses {mine[0]} ({mine[1]})",
+                hint=f"open it with embedder={held[0]!r}, or make its vectors anew: recollect reembed {bank}",
+            )
+
+    def close(self) -> None:
+        workers = self.__dict__.pop("_workers", None)
+        if workers is not None:
+            workers.shutdown(wait=True, cancel_futures=True)
+        self._store.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,133 @@
+"""Verbs that ask: recall, and why."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import InvalidInput
+from recollect.memory.checks import now
+from recollect.memory.parts import Parts
+from recollect.recall.result import RecallResult
+from recollect.storage.base import ServedView
+from recollect.telemetry import OnEvent, Run
+from recollect.types import StageEvent
+
+if TYPE_CHECKING:
+    from recollect.recall.explain import Why
+    from recollect.recall.request import RecallRequest
+
+
+class Reading(Parts):
+    def recall(
+        self,
+        bank: str,
+        query: str,
+        *,
+        on_event: OnEvent | None = None,
+        **options: Any,
+    ) -> RecallResult:
+        """What matters now, within `max_tokens`.
+
+        Options: budget ("low", "mid", "high"), max_tokens, types, tags, tags_match, tag_groups,
+        query_timestamp, temporal_window, include_chunks, max_chunk_tokens, include_entities,
+        max_entity_tokens, include_source_facts, max_source_fact_tokens,
+        max_tokens_per_observation, prefer_observations, min_score, min_scores (semantic, keyword,
+        reranker, final), expand_hops, verbosity, as_of, deadline_ms, trace."""
+        from recollect.recall.pipeline import recall
+
+        request = self._request(bank, query, options)
+        if "embedder" not in self.__dict__:  # load the models while the bank is read
+            reranked = "rerank" not in request.without and request.budget != "low"
+            self._workers.submit(self._load_models, reranked)
+        view = self._store.recall_view(bank)
+        self._checked(bank, view.model if isinstance(view, ServedView) else None)
+        request = self._configured(bank, view.seq, request, options)
+        clock = "query_timestamp" not in options and "as_of" not in options
+        asked = (
+            replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
+        )
+        key = (bank, view.seq, asked)
+        with (
+            closing(view),
+            Run(on_event, name="recall", bank=bank, cpu=request.trace) as run,
+        ):
+            held = None
+            if not request.trace and request.deadline_ms is None:
+                held = self._cache.get(key)
+            if held is not None:
+                run.note(cached=True, results=len(held))
+                if on_event:
+                    on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
+                return replace(held, cached=True)
+            result = recall(self._recalling, view, request, run)
+            run.note(cached=False, results=len(result))
+            if not result.degraded:
+                self._cache.put(key, result)
+            return result
+
+    def recall_events(
+        self, bank: str, query: str, **options: Any
+    ) -> Iterator[StageEvent | RecallResult]:
+        """Stage events while the recall runs, and the result last."""
+        from queue import SimpleQueue
+
+        queue: SimpleQueue[StageEvent | RecallResult | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                queue.put(self.recall(bank, query, on_event=queue.put, **options))
+            except BaseException as error:  # noqa: BLE001  handed to the caller below
+                queue.put(error)
+
+        # A thread of its own: on a worker it would wait for arms that need the workers.
+        threading.Thread(target=work, name="recollect-events", daemon=True).start()
+        while True:
+            item = queue.get()
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+            if isinstance(item, RecallResult):
+                return
+
+    def why(self, bank: str, query: str, memory_id: str, **options: Any) -> Why:
+        """Why a memory was, or was not, returned for a query: stage by stage."""
+        from recollect.recall.why import why
+
+        request = self._request(bank, query, options)
+        self._checked(bank)
+        view = self._store.recall_view(bank)
+        request = self._configured(bank, view.seq, request, options)
+        with Run(name="why", bank=bank) as run:
+            return why(self._recalling, view, request, memory_id, run)
+
+    def _request(self, bank: str, query: str, options: Mapping[str, Any]) -> RecallRequest:
+        from recollect.recall.fuzzy import asks, resolved
+        from recollect.recall.request import RECALL_OPTIONS, recall_request
+
+        for name in options:
+            if name not in RECALL_OPTIONS:
+                raise InvalidInput(
+                    f"recall has no option {name!r}",
+                    hint="options: " + ", ".join(sorted(RECALL_OPTIONS)),
+                )
+        groups = options.get("tag_groups")
+        if groups and asks(groups):
+            known = self._store.tags(bank)
+            options = {**options, "tag_groups": [resolved(g, known) for g in groups]}
+        return recall_request(query, now=now(), **options)
+
+    def _configured(
+        self, bank: str, seq: int, request: RecallRequest, options: Mapping[str, Any]
+    ) -> RecallRequest:
+        """With the bank's own settings, read once for every state of the bank."""
+        from recollect.recall.request import configured
+
+        held = self._configs.get(bank)
+        if held is None or held[0] != seq:
+            found = self._store.bank(bank)
+            held = self._configs[bank] = (seq, {} if found is None else found.config)
+        return configured(request, held[1], options)
