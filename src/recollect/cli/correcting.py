@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,7 +40,7 @@ def update(
     ] = None,
 ) -> None:
     """Correct a memory; its earlier wording stays visible to --as-of."""
-    given = {
+    given: dict[str, Any] = {
         "text": text, "type": type, "context": context, "tags": listed(tag), "metadata": pairs(metadata),
         "occurred_start": occurred_start, "occurred_end": occurred_end, "valid_until": valid_until,
     }  # fmt: skip

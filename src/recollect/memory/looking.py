@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.memory.banks import Banks
@@ -14,6 +14,7 @@ from recollect.memory.checks import now as the_present
 from recollect.types import Chunk, Document, Entity, EntityGraph, EntityProfile, Link, Memory
 
 if TYPE_CHECKING:
+    from recollect.options import DocumentFilters, MemoryFilters, TagFilters
     from recollect.recall.due import Due
 
 
@@ -37,7 +38,7 @@ class Looking(Banks):
         limit: int = 100,
         after: str | None = None,
         offset: int = 0,
-        **where: Any,
+        **where: Unpack[MemoryFilters],
     ) -> list[Memory]:
         """Newest first; page on with after= the last id seen. Filters: type, state, document_id,
         contains, entity (an id), tags, tags_match, tag_groups, and time_field (created_at,
@@ -48,7 +49,7 @@ class Looking(Banks):
         wanted = listing(self._store, bank, where)
         return self._store.memories(bank, wanted, limit, after, offset)
 
-    def count(self, bank: str, **where: Any) -> int:
+    def count(self, bank: str, **where: Unpack[MemoryFilters]) -> int:
         """How many memories a listing with these filters has."""
         from recollect.recall.browse import listing
 
@@ -95,7 +96,7 @@ class Looking(Banks):
         limit: int = 100,
         after: str | None = None,
         offset: int = 0,
-        **where: Any,
+        **where: Unpack[DocumentFilters],
     ) -> list[Document]:
         """By id; page on with after= the last id seen. Filters: contains, tags, tags_match,
         tag_groups, time_field (created_at, updated_at) with since and until."""
@@ -106,7 +107,7 @@ class Looking(Banks):
         found = (d for d in documents(self._store, bank, where) if after is None or d.id > after)
         return list(islice(found, offset, offset + limit))
 
-    def count_documents(self, bank: str, **where: Any) -> int:
+    def count_documents(self, bank: str, **where: Unpack[DocumentFilters]) -> int:
         from recollect.recall.browse import documents
 
         if not where:
@@ -134,7 +135,7 @@ class Looking(Banks):
         return self._store.entities(bank, limit)
 
     def entity_page(
-        self, bank: str, *, limit: int = 100, offset: int = 0, **where: Any
+        self, bank: str, *, limit: int = 100, offset: int = 0, **where: Unpack[TagFilters]
     ) -> tuple[list[EntityProfile], int]:
         """Entities with when they were seen, most mentioned first, and how many there are.
         Filters: tags, tags_match, tag_groups."""
@@ -142,7 +143,7 @@ class Looking(Banks):
 
         return profiles(self._store, bank, where, limit, offset)
 
-    def entity(self, bank: str, entity: int, **where: Any) -> EntityProfile:
+    def entity(self, bank: str, entity: int, **where: Unpack[TagFilters]) -> EntityProfile:
         """One entity with what has been observed of it."""
         from recollect.recall.browse import profile
 
@@ -152,7 +153,7 @@ class Looking(Banks):
         return found
 
     def entity_graph(
-        self, bank: str, *, limit: int = 1000, min_count: int = 1, **where: Any
+        self, bank: str, *, limit: int = 1000, min_count: int = 1, **where: Unpack[TagFilters]
     ) -> EntityGraph:
         """Who is named together with whom."""
         from recollect.recall.browse import graph

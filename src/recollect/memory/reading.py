@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
 from recollect.memory.checks import now
@@ -17,6 +17,7 @@ from recollect.telemetry import OnEvent, Run
 from recollect.types import StageEvent
 
 if TYPE_CHECKING:
+    from recollect.options import RecallOptions
     from recollect.recall.explain import Why
     from recollect.recall.request import RecallRequest
 
@@ -28,7 +29,7 @@ class Reading(Parts):
         query: str,
         *,
         on_event: OnEvent | None = None,
-        **options: Any,
+        **options: Unpack[RecallOptions],
     ) -> RecallResult:
         """What matters now, within `max_tokens`.
 
@@ -70,7 +71,7 @@ class Reading(Parts):
             return result
 
     def recall_events(
-        self, bank: str, query: str, **options: Any
+        self, bank: str, query: str, **options: Unpack[RecallOptions]
     ) -> Iterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
         from queue import SimpleQueue
@@ -93,7 +94,7 @@ class Reading(Parts):
             if isinstance(item, RecallResult):
                 return
 
-    def why(self, bank: str, query: str, memory_id: str, **options: Any) -> Why:
+    def why(self, bank: str, query: str, memory_id: str, **options: Unpack[RecallOptions]) -> Why:
         """Why a memory was, or was not, returned for a query: stage by stage."""
         from recollect.recall.why import why
 

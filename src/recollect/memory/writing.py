@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
 from recollect.memory.checks import Progress, check_bank_name, now
@@ -14,10 +14,18 @@ from recollect.storage.base import EVERYTHING
 from recollect.telemetry import Run
 from recollect.types import Document, Evidence, Memory, Operation, RetainResult, State
 
+if TYPE_CHECKING:
+    from recollect.options import ItemFields, MemoryChanges
+
 
 class Writing(Looking):
     def retain(
-        self, bank: str, content: Any, *, progress: Progress | None = None, **shared: Any
+        self,
+        bank: str,
+        content: Any,
+        *,
+        progress: Progress | None = None,
+        **shared: Unpack[ItemFields],
     ) -> RetainResult:
         """Remember. `content` is a text, a dict (content, text or turns, with timestamp, context,
         document_id, tags, metadata, entities …) or a list of these; keyword arguments apply to
@@ -52,14 +60,19 @@ class Writing(Looking):
         )
 
     def retain_file(
-        self, bank: str, path: str | Path, *, progress: Progress | None = None, **shared: Any
+        self,
+        bank: str,
+        path: str | Path,
+        *,
+        progress: Progress | None = None,
+        **shared: Unpack[ItemFields],
     ) -> RetainResult:
         """A Markdown or text file as one document, or JSONL with one item a line."""
         from recollect.retain.files import read_file
 
         return self.retain(bank, read_file(Path(path)), progress=progress, **shared)
 
-    def update(self, bank: str, memory_id: str, **changes: Any) -> Memory:
+    def update(self, bank: str, memory_id: str, **changes: Unpack[MemoryChanges]) -> Memory:
         """Correct one memory. The earlier wording stays visible to `as_of` before now."""
         from recollect.retain.edit import update
 
@@ -115,10 +128,11 @@ class Writing(Looking):
         from recollect.retain.edit import retag
 
         self.document(bank, document_id)
-        retag(self._store, bank, document_id, tags)
+        wanted = tuple(tags)
+        retag(self._store, bank, document_id, wanted)
         for memory in self.memories(bank, document_id=document_id, limit=EVERYTHING):
-            if memory.tags != tuple(tags):
-                self.update(bank, memory.id, tags=tags)
+            if memory.tags != wanted:
+                self.update(bank, memory.id, tags=wanted)
         return self.document(bank, document_id)
 
     def clear(self, bank: str, *, type: str | None = None) -> int:

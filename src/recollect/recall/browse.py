@@ -15,7 +15,8 @@ import numpy as np
 
 from recollect.errors import InvalidInput
 from recollect.language.dates import from_micros, parse_when, to_micros
-from recollect.recall.request import TAG_OPTIONS, filter_types, tag_filter
+from recollect.options import DocumentFilters, MemoryFilters, TagFilters, names
+from recollect.recall.request import filter_types, tag_filter
 from recollect.storage.base import (
     EVERYTHING,
     NO_TIME,
@@ -41,8 +42,6 @@ from recollect.types import (
 
 OBSERVED = 20  # observations shown of an entity
 _SLAB = 500
-_MEMORY_FILTERS = {"type", "state", "document_id", "contains", "entity"}
-_TIME = {"time_field", "since", "until"}
 
 
 # --- memories --------------------------------------------------------------------------------
@@ -50,7 +49,7 @@ _TIME = {"time_field", "since", "until"}
 
 def listing(store: Store, bank: str, where: Mapping[str, Any]) -> Listing:
     """From the filters people pass to what a store reads."""
-    given = _given(where, _MEMORY_FILTERS | TAG_OPTIONS | _TIME)
+    given = filters(where, names(MemoryFilters))
     axis, since, until = _span(given, get_args(TimeAxis))
     types = filter_types(given.get("type"))
     return Listing(
@@ -82,7 +81,8 @@ def _state(given: str | None) -> State | None:
         raise InvalidInput(f"unknown state {given!r}", hint="one of " + ", ".join(State)) from error
 
 
-def _given(where: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+def filters(where: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+    """Those that are given, each of them known."""
     for name in where:
         if name not in known:
             raise InvalidInput(
@@ -115,7 +115,7 @@ def _span(given: Mapping[str, Any], axes: Sequence[str]) -> tuple[Any, int | Non
 def documents(store: Store, bank: str, where: Mapping[str, Any]) -> Iterator[Document]:
     """Those that match, by id. A store knows documents only one after the other: there are few
     of them beside their memories."""
-    given = _given(where, {"contains", *TAG_OPTIONS, *_TIME})
+    given = filters(where, names(DocumentFilters))
     axis, since, until = _span(given, ("created_at", "updated_at"))
     tags = _tag_filter(given)
     wanted = str(given.get("contains", "")).casefold()
@@ -169,7 +169,7 @@ class _Named:
 
 def _named(store: Store, bank: str, where: Mapping[str, Any]) -> _Named:
     """Most mentioned first; under a filter, those that somebody it lets through names."""
-    tags = _tag_filter(_given(where, TAG_OPTIONS))
+    tags = _tag_filter(filters(where, names(TagFilters)))
     view, every = store.view(bank), store.entities(bank, EVERYTHING)
     found = view.naming([e.id for e in every], Filter(tags=tags), EVERYTHING)
     kept = [

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when, to_micros
 from recollect.language.tokens import count_tokens
+from recollect.options import RecallOptions, When, names
 from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
 from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, Window
 
@@ -22,9 +23,10 @@ _SWITCHES = (
     "include_source_facts",
     "prefer_observations",
     "trace",
+    "explain",
 )
-TAG_OPTIONS = frozenset({"tags", "tags_match", "tag_groups"})
-When = str | date | datetime
+RECALL_OPTIONS = names(RecallOptions)
+_NO_LIMIT = ("max_source_fact_tokens", "max_tokens_per_observation")  # what None means for these
 _END = datetime.max.replace(tzinfo=UTC)
 _LAST_DAY = _END.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -71,7 +73,7 @@ def recall_request(
     now: datetime,
     types: Iterable[str] | None = None,
     tags: Sequence[str] | None = None,
-    tags_match: TagsMatch = "any",
+    tags_match: TagsMatch | None = None,
     tag_groups: Sequence[TagGroup] | None = None,
     query_timestamp: When | None = None,
     temporal_window: Any = None,
@@ -86,7 +88,7 @@ def recall_request(
         moment += timedelta(days=1, microseconds=-1)  # as known at the end of that day
     allowed = Filter(
         types=filter_types(types),
-        tags=tag_filter(tags, tags_match, tag_groups),
+        tags=tag_filter(tags, tags_match or "any", tag_groups),
         as_of=None if moment is None else to_micros(moment),
     )
     without = frozenset(cast("Iterable[str]", options.pop("without", ()) or ()))
@@ -108,10 +110,6 @@ def recall_request(
     )
 
 
-# By what name people pass them: those that are read here, and those taken as they are.
-RECALL_OPTIONS = frozenset(recall_request.__kwdefaults__ or ()) | (
-    {f.name for f in fields(RecallRequest)} - {"query", "now", "allowed", "window", "floors"}
-)
 # What a bank's settings may leave out of its recalls.
 _SWITCHED = {
     "enable_text_search": "keyword",
@@ -161,16 +159,13 @@ def _whole(what: str, text: str) -> None:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    given = {k: v for k, v in options.items() if v is not None}
+    given = {k: v for k, v in options.items() if v is not None or k in _NO_LIMIT}
     _one_of("budget", given.get("budget", "mid"), get_args(Budget))
     _one_of("verbosity", given.get("verbosity", "full"), get_args(Verbosity))
     for name in ("max_tokens", "max_chunk_tokens", "max_entity_tokens"):
-        if name in given and (
-            not isinstance(given[name], int) or isinstance(given[name], bool) or given[name] < 1
-        ):
-            raise InvalidInput(
-                f"{name} is {given[name]!r}", hint=f"{name} is a whole number from 1 up"
-            )
+        _whole_number(name, given.get(name), 1)
+    for name in _NO_LIMIT:
+        _whole_number(name, given.get(name), 0)
     if "min_score" in given and not (
         isinstance(given["min_score"], int | float) and 0 <= given["min_score"] <= 1
     ):
@@ -185,7 +180,15 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool):
             raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is True or False")
+    given.pop("explain", None)  # how a hit came about is worked out when somebody looks
     return given
+
+
+def _whole_number(name: str, value: Any, least: int) -> None:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInput(f"{name} is {value!r}", hint=f"{name} is a whole number from {least} up")
 
 
 def _floors(given: Mapping[str, float | None] | None) -> Floors:

@@ -10,6 +10,7 @@ from recollect.config import Settings
 from recollect.errors import InvalidInput, NotFound
 from recollect.language.dates import to_micros
 from recollect.models.base import Embedder
+from recollect.options import MemoryChanges, names
 from recollect.retain.items import Fact, items
 from recollect.retain.opinion import moved
 from recollect.retain.prepare import grounded
@@ -26,11 +27,7 @@ from recollect.storage.base import (
 )
 from recollect.types import Evidence, Memory, MemoryType, State
 
-_EDITABLE = {
-    "text", "context", "speaker", "title", "summary", "topic_path", "recall_when", "tags", "type",
-    "occurred_start", "occurred_end", "entities", "metadata", "confidence", "valid_until",
-    "last_reviewed_at", "kind", "scope", "source_ids", "proof_count",
-}  # fmt: skip
+_EDITABLE = names(MemoryChanges)
 
 
 def update(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -17,15 +18,11 @@ import orjson
 
 from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when
+from recollect.options import ItemFields, names
 from recollect.types import MemoryType
 
 UNSET = "unset"
-_SHARED = {"timestamp", "context", "document_id", "tags", "metadata", "entities", "update_mode"}
-_FACT = {
-    "id", "type", "speaker", "occurred_start", "occurred_end", "causal_relations", "confidence", "title",
-    "summary", "topic_path", "recall_when", "kind", "scope", "valid_until", "last_reviewed_at", "source_ids",
-    "related", "proof_count", "updated_at",
-}  # fmt: skip
+_FIELDS = names(ItemFields)
 _TURN = {"speaker", "text", "time", "timestamp", "role", "content", "metadata", "tags"}
 
 
@@ -93,7 +90,7 @@ class Item:
 
 def items(content: Any, shared: Mapping[str, Any], now: datetime) -> list[Item]:
     """Everything given, checked. `shared` are the keyword arguments of the call."""
-    _known_keys(shared, _SHARED | _FACT, "retain()")
+    _known_keys(shared, _FIELDS, "retain()")
     entries: Sequence[Any]
     if isinstance(content, str | Mapping):
         entries = [content]
@@ -136,7 +133,7 @@ def _item(number: int, entry: Any, shared: Mapping[str, Any], now: datetime) -> 
             f"{where} has {' and '.join(forms) or 'nothing'} to retain",
             hint="give exactly one of content (text to read), text (a ready-made fact), turns or facts",
         )
-    _known_keys(given, _SHARED | _FACT | {forms[0]}, where)
+    _known_keys(given, _FIELDS | {forms[0]}, where)
     if forms[0] != "text" and given.get("id") is not None:
         raise InvalidInput(
             f"{where}: one id for all that is read from {forms[0]}",
@@ -182,7 +179,7 @@ def _given_fact(
             f"{where} has no text", hint='for example {"text": "Alice works at Google"}'
         )
     fact = cast("Mapping[str, Any]", entry)
-    _known_keys(fact, _SHARED | _FACT | {"text"}, where)
+    _known_keys(fact, _FIELDS | {"text"}, where)
     outer = {k: v for k, v in given.items() if k not in ("facts", "turns")}
     return _fact(base.item, _text(fact["text"], where), {**outer, **fact}, now, where)
 
@@ -387,7 +384,7 @@ def _relations(value: Any, where: str) -> tuple[Relation, ...]:
     return tuple(out)
 
 
-def _known_keys(given: Mapping[str, Any], known: set[str], where: str) -> None:
+def _known_keys(given: Mapping[str, Any], known: AbstractSet[str], where: str) -> None:
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, 1)
