@@ -466,6 +466,8 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    rate: float | None = None  # requests a second; None = the server's rate_limit, 0 = no limit
+    max_body: int | None = None  # bytes in one request; None = the server's body_limit
 
 
 Ids = Sequence[str]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,8 +21,9 @@ from recollect.errors import (
 )
 from recollect.memory import Recollect
 from recollect.server import keys as module
-from recollect.server.keys import Gate, check_exposure, create_key
+from recollect.server.keys import Gate, Limits, check_exposure, create_key
 from recollect.server.limits import Buckets
+from recollect.storage.sqlite import connection as opening
 from recollect.testing import open_fake
 from recollect.types import Scope
 
@@ -188,6 +193,36 @@ def test_each_key_has_a_rate_of_its_own(ring) -> None:
     gate.admit(bearer(two), "alice", Scope.READ)
 
 
+def test_a_key_made_with_a_rate_has_that_one(ring) -> None:
+    _, slow = create_key(ring, "slow", [Scope.READ], limits=Limits(rate=0.5))
+    _, free = create_key(ring, "free", [Scope.READ], limits=Limits(rate=0))
+    gate = Gate(ring, buckets=Buckets(1.0, 2, clock=lambda: 0.0))
+    gate.admit(bearer(slow), "alice", Scope.READ)
+    with pytest.raises(TooManyRequests, match=r"more than 0\.5 times") as raised:
+        gate.admit(bearer(slow), "alice", Scope.READ)
+    assert "--rate" in (raised.value.hint or "")
+    for _ in range(100):
+        gate.admit(bearer(free), "alice", Scope.READ)
+
+
+def test_a_key_made_with_a_size_of_bodies_has_that_one(ring) -> None:
+    assert Gate(ring).body_limit(None, 100) == 100
+    _, small = create_key(ring, "small", [Scope.READ], limits=Limits(max_body=10))
+    _, usual = create_key(ring, "usual", [Scope.READ])
+    gate = Gate(ring)
+    assert gate.body_limit(bearer(small), 100) == 10
+    assert gate.body_limit(bearer(usual), 100) == 100
+    assert gate.body_limit("Bearer nobody", 100) == 100
+
+
+@pytest.mark.parametrize(
+    ("rate", "max_body"), [(-1, None), (math.nan, None), (math.inf, None), (None, 0), (None, 2**63)]
+)
+def test_limits_that_are_none_are_refused(rate, max_body) -> None:
+    with pytest.raises(InvalidInput):
+        Limits(rate, max_body)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.3.4.5"])
 def test_this_machine_may_be_served_without_keys(ring, host) -> None:
     check_exposure(host, ring, no_auth=False)
@@ -204,3 +239,19 @@ def test_other_machines_are_not_served_without_keys(ring, host) -> None:
     ring.revoke(key.id, 0)
     with pytest.raises(ConfigError):
         check_exposure(host, ring, no_auth=False)
+
+
+def test_keys_of_an_earlier_release_go_on_without_limits_of_their_own(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "migrations", lambda known=opening.migrations(): known[:3])
+        open_fake(db).close()
+        with closing(sqlite3.connect(db)) as raw, raw:
+            made = ("a1", b"digest", "laptop", '["read"]', 1_700_000_000_000_000)
+            raw.execute(
+                "INSERT INTO keys (id, digest, name, scopes, created_at) VALUES (?,?,?,?,?)", made
+            )
+    with open_fake(db) as memory:
+        (key,) = memory.store.keys.all()
+    assert (key.name, key.scopes, key.rate, key.max_body) == ("laptop", (Scope.READ,), None, None)

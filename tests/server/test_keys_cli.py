@@ -49,9 +49,17 @@ def test_the_list_says_what_each_key_may_and_no_secret(keys) -> None:
     assert second[5].startswith("good until")
 
 
+def test_a_key_may_have_limits_of_its_own(keys) -> None:
+    code, _, told = keys("create", "ci", "--rate", "5", "--max-body", "64k")
+    assert (code, "5 requests a second, 65,536 bytes a request" in told) == (0, True)
+    (listed,) = json.loads(keys("list", "--json")[1])
+    assert (listed["rate"], listed["max_body"]) == (5, 65_536)
+    assert keys("list")[1].endswith("5 requests a second, 65,536 bytes a request")
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [("create", "x", "--scope", "everything"), ("create", "x", "--expires", "soon"), ("revoke", "nobody")],
+    [("create", "x", "--scope", "everything"), ("create", "x", "--expires", "soon"), ("revoke", "nobody"), ("create", "x", "--max-body", "big"), ("create", "x", "--rate", "-1")],
 )  # fmt: skip
 def test_what_cannot_be_is_said_with_the_way_out(keys, arguments, db: Path) -> None:
     keys("create", "laptop")

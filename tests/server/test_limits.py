@@ -93,13 +93,15 @@ async def ask(app, headers: list[tuple[bytes, bytes]], parts: list[bytes]):
 
 
 async def test_a_body_within_the_limit_passes_whole() -> None:
-    app = BodyLimit(echo, 10)
+    app = BodyLimit(echo, lambda who: 10)
     assert (await ask(app, [(b"content-length", b"10")], [b"0123456789"]))[2] == b"0123456789"
     assert (await ask(app, [], [b""]))[0] == 200
 
 
 async def test_a_body_that_says_it_is_too_long_is_not_read() -> None:
-    status, headers, body = await ask(BodyLimit(echo, 10), [(b"content-length", b"11")], [])
+    status, headers, body = await ask(
+        BodyLimit(echo, lambda who: 10), [(b"content-length", b"11")], []
+    )
     assert status == 413
     assert headers[b"content-type"] == b"application/problem+json"
     assert b"body_limit" in body
@@ -107,7 +109,7 @@ async def test_a_body_that_says_it_is_too_long_is_not_read() -> None:
 
 async def test_a_body_of_unknown_length_is_counted() -> None:
     chunked = [(b"transfer-encoding", b"chunked")]
-    app = BodyLimit(echo, 10)
+    app = BodyLimit(echo, lambda who: 10)
     assert (await ask(app, chunked, [b"01234", b"56789"]))[2] == b"0123456789"
     assert (await ask(app, chunked, [b"01234", b"567890", b"never read"]))[0] == 413
 

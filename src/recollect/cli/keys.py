@@ -45,23 +45,33 @@ def create(
         str | None,
         typer.Option(metavar="WHEN", help="Good until then: 2027-01-31, or 12h, 30d, 1y from now."),
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Requests a second, rather than rate_limit; 0 = no limit."),
+    ] = None,
+    max_body: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Of one request, rather than body_limit: 64K, 10M."),
+    ] = None,
 ) -> None:
     """Make a key and show it, this once: the store keeps only a hash."""
     from recollect.cli.arguments import listed
     from recollect.cli.output import emit, talk
-    from recollect.server.keys import create_key
+    from recollect.server.keys import Limits, create_key
 
     scopes = _scopes(listed(scope) or ["read", "write"])
     until = None if expires is None else moment(expires)
+    limits = Limits(rate, None if max_body is None else size(max_body))
     with session.open() as memory:
-        key, secret = create_key(memory.store.keys, name, scopes, bank, until)
+        key, secret = create_key(memory.store.keys, name, scopes, bank, until, limits)
     if session.json:
         emit({"key": secret, **_described(key)})
         return
     print(secret)
     where = "all banks" if key.banks is None else ", ".join(key.banks)
     end = "" if key.expires_at is None else f", until {key.expires_at:%Y-%m-%d %H:%M}"
-    talk(f"{key.name} may {' and '.join(s.value for s in key.scopes)} in {where}{end}")
+    taken = "".join(f", {limit}" for limit in _limits(key))
+    talk(f"{key.name} may {' and '.join(s.value for s in key.scopes)} in {where}{end}{taken}")
     talk("keep it now: it is not shown again. Send it as `Authorization: Bearer …`")
 
 
@@ -76,7 +86,7 @@ def list_(session: Session) -> None:
         emit([_described(key) for key in found])
         return
     show_table(
-        ("id", "name", "scopes", "banks", "created", "state"),
+        ("id", "name", "scopes", "banks", "created", "state", "limits"),
         [
             (
                 key.id,
@@ -85,6 +95,7 @@ def list_(session: Session) -> None:
                 "all" if key.banks is None else ",".join(key.banks),
                 f"{key.created_at:%Y-%m-%d}",
                 _state(key),
+                ", ".join(_limits(key)),
             )
             for key in found
         ],
@@ -142,6 +153,29 @@ def moment(text: str) -> datetime:
     return given if given.tzinfo else given.replace(tzinfo=UTC)
 
 
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+
+
+def size(text: str) -> int:
+    """Bytes, or so many K, M or G of them."""
+    from recollect.errors import InvalidInput
+
+    found = re.fullmatch(r"(\d{1,18})\s*([KMG]?)(?:I?B)?", text.strip().upper())
+    if found is None:
+        raise InvalidInput(f"--max-body {text!r} is no size", hint="give bytes, or 64K, 10M, 1G")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _limits(key: ApiKey) -> list[str]:
+    """Those of its own."""
+    out: list[str] = []
+    if key.rate is not None:
+        out.append(f"{key.rate:g} requests a second" if key.rate else "any number of requests")
+    if key.max_body is not None:
+        out.append(f"{key.max_body:,} bytes a request")
+    return out
+
+
 def _state(key: ApiKey) -> str:
     from datetime import UTC, datetime
 
@@ -162,5 +196,7 @@ def _described(key: ApiKey) -> dict[str, Any]:
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
+        "rate": key.rate,
+        "max_body": key.max_body,
         "state": _state(key),
     }

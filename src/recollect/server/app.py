@@ -120,9 +120,7 @@ def _serving(memory: Recollect) -> Serving:
         attempts=settings.queue_attempts,
         kept_s=settings.queue_kept_days * 86_400,
     )
-    # Each worker lets through its share.
-    share = settings.workers
-    buckets = Buckets(settings.rate_limit / share, max(1, settings.rate_burst // share))
+    buckets = Buckets(settings.rate_limit, settings.rate_burst, processes=settings.workers)
     gate = Gate(memory.store.keys, no_auth=settings.no_auth, buckets=buckets)
     made = Serving(memory, Operations(memory, rules), gate)
     if settings.metrics:
@@ -154,7 +152,8 @@ def _add_middleware(app: FastAPI, serving: Serving) -> None:
     """The last one added is the first to see a request."""
     settings = serving.memory.settings
     app.add_middleware(RawPaths)
-    app.add_middleware(BodyLimit, limit=settings.body_limit)
+    usual, gate = settings.body_limit, serving.gate
+    app.add_middleware(BodyLimit, limit=lambda who: gate.body_limit(who, usual))
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
     if settings.cors_origins:
         app.add_middleware(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import math
 import secrets
 import threading
 import time
@@ -31,12 +32,29 @@ _NOBODY = sha256(b"").digest()
 # --- making them -----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one key may take; None is what the server lets everybody take."""
+
+    rate: float | None = None  # requests a second; 0 = no limit
+    max_body: int | None = None  # bytes in one request
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not 0 <= self.rate < math.inf:
+            raise InvalidInput(
+                f"a rate of {self.rate}", hint="give requests a second; 0 is no limit"
+            )
+        if self.max_body is not None and not 1 <= self.max_body < 2**63:
+            raise InvalidInput(f"a body of {self.max_body} bytes", hint="give a number from 1 up")
+
+
 def create_key(
     ring: KeyRing,
     name: str,
     scopes: Sequence[Scope],
     banks: Sequence[str] | None = None,
     expires_at: datetime | None = None,
+    limits: Limits | None = None,
 ) -> tuple[ApiKey, str]:
     """The key, and the text to hand to its owner, which nobody can ever read again."""
     if not name.strip() or len(name) > 200:
@@ -48,6 +66,7 @@ def create_key(
         raise InvalidInput(
             f"the key would have expired on {expires_at.isoformat()}", hint="name a later moment"
         )
+    taken = limits or Limits()
     key = ApiKey(
         id=secrets.token_hex(5),
         name=name,
@@ -55,6 +74,8 @@ def create_key(
         banks=None if banks is None else tuple(dict.fromkeys(banks)),
         created_at=now,
         expires_at=expires_at,
+        rate=taken.rate,
+        max_body=taken.max_body,
     )
     secret = secrets.token_urlsafe(32)
     ring.add(key, _digest(secret))
@@ -129,7 +150,7 @@ class Gate:
         caller = self.caller(authorization)
         assert caller.key is not None
         if self._buckets is not None:
-            self._buckets.take(caller.key.id)
+            self._buckets.take(caller.key.id, caller.key.rate)
         if not caller.may(scope):
             raise NotAllowed(
                 f"the key {caller.key.id} may not {scope.value}",
@@ -143,6 +164,16 @@ class Gate:
                 hint="its banks were named when it was created; `recollect keys list` shows them",
             )
         return caller
+
+    def body_limit(self, authorization: str | None, usual: int) -> int:
+        """How many bytes this caller may send at once."""
+        if self.open():
+            return usual
+        try:
+            key = self.caller(authorization).key
+        except NotAuthenticated:  # the route says so
+            return usual
+        return usual if key is None or key.max_body is None else key.max_body
 
     def caller(self, authorization: str | None) -> Caller:
         """Whose key this is."""

@@ -17,35 +17,49 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Buckets:
-    """A token bucket for each key: `burst` at once, refilled with `rate` a second."""
+    """A token bucket for each key: `burst` at once, refilled with `rate` a second. A key with a
+    rate of its own has twice as many at once. With several processes each has its share."""
 
-    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        rate: float,
+        burst: int,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        processes: int = 1,
+    ):
         self._rate = rate
-        self._burst = max(1, burst)
+        self._burst = burst
+        self._processes = processes
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[str, tuple[float, float]] = {}  # tokens, when
 
-    def take(self, key_id: str) -> None:
-        if self._rate <= 0:
+    def take(self, key_id: str, own: float | None = None) -> None:
+        limit = self._rate if own is None else own
+        if limit <= 0:
             return
+        rate = limit / self._processes
+        most = max(1.0, (self._burst if own is None else 2 * own) / self._processes)
         now = self._clock()
         with self._lock:
-            tokens, then = self._held.get(key_id, (float(self._burst), now))
-            tokens = min(self._burst, tokens + (now - then) * self._rate)
+            tokens, then = self._held.get(key_id, (most, now))
+            tokens = min(most, tokens + (now - then) * rate)
             self._held[key_id] = (tokens - 1 if tokens >= 1 else tokens, now)
         if tokens < 1:
+            sets = "the server's rate_limit" if own is None else "the --rate it was created with"
             raise TooManyRequests(
-                f"the key {key_id} asks more than {self._rate:g} times a second",
-                hint="wait as long as Retry-After says; the server's rate_limit sets the limit",
-                retry_after=math.ceil((1 - tokens) / self._rate),
+                f"the key {key_id} asks more than {limit:g} times a second",
+                hint=f"wait as long as Retry-After says; {sets} is the limit",
+                retry_after=math.ceil((1 - tokens) / rate),
             )
 
 
 class BodyLimit:
-    """ASGI middleware: refuses a body of more than `limit` bytes before anybody reads it all."""
+    """ASGI middleware: refuses a body that is larger than the caller may send, before anybody
+    reads it all. `limit` is told who asks: the Authorization header."""
 
-    def __init__(self, app: App, limit: int) -> None:
+    def __init__(self, app: App, limit: Callable[[str | None], int]) -> None:
         self._app = app
         self._limit = limit
 
@@ -55,18 +69,20 @@ class BodyLimit:
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length")
+        if length == b"0" or (length is None and b"transfer-encoding" not in headers):
+            await self._app(scope, receive, send)
+            return
+        who = headers.get(b"authorization")
+        limit = self._limit(None if who is None else who.decode("latin-1"))
         if length is not None:  # the server reads no more than this
-            if length.isdigit() and int(length) > self._limit:
-                await _too_large(self._limit, scope, receive, send)
+            if length.isdigit() and int(length) > limit:
+                await _too_large(limit, scope, receive, send)
             else:
                 await self._app(scope, receive, send)
             return
-        if b"transfer-encoding" not in headers:
-            await self._app(scope, receive, send)
-            return
-        body = await _read(receive, self._limit)
+        body = await _read(receive, limit)
         if body is None:
-            await _too_large(self._limit, scope, receive, send)
+            await _too_large(limit, scope, receive, send)
         else:
             await self._app(scope, _replayed(body, receive), send)
 
@@ -103,7 +119,7 @@ async def _too_large(
     answer = problem(
         413,
         f"the request is larger than {limit:,} bytes",
-        "send it in parts; the server's body_limit sets the limit",
+        "send it in parts; the key's --max-body is the limit, or else the server's body_limit",
         kind="too-large",
         instance=scope["path"],
     )

@@ -371,6 +371,8 @@ class ServiceContract:
             banks=("alice", "bob"),
             created_at=from_micros(NOW),
             expires_at=from_micros(NOW + SECOND),
+            rate=0.5,
+            max_body=2**40,
         )
         self.store.keys.add(key, b"digest")
         assert self.store.keys.find("abc") == (key, b"digest")

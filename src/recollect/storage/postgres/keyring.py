@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from recollect.storage.keyring import digest_of, key_of, key_values
 from recollect.storage.postgres.connection import Connections
 from recollect.storage.postgres.queries import query
 from recollect.storage.refusals import unknown_key
-from recollect.storage.sqlite.keyring import key_from_row
-from recollect.storage.sqlite.rows import micros
 from recollect.types import ApiKey
 
 
@@ -22,24 +19,15 @@ class PostgresKeyRing:
         return self._connections.attempt(lambda db: db.execute(query(name), given).fetchall())
 
     def add(self, key: ApiKey, digest: bytes) -> None:
-        given = {
-            "id": key.id,
-            "digest": digest,
-            "name": key.name,
-            "scopes": orjson.dumps(key.scopes).decode(),
-            "banks": None if key.banks is None else orjson.dumps(key.banks).decode(),
-            "created_at": micros(key.created_at),
-            "expires_at": micros(key.expires_at),
-            "revoked_at": micros(key.revoked_at),
-        }
+        given = key_values(key, digest)
         self._connections.attempt(lambda db: db.execute(query("add_key"), given))
 
     def find(self, key_id: str) -> tuple[ApiKey, bytes] | None:
         rows = self._fetch("find_key", id=key_id)
-        return (key_from_row(rows[0]), bytes(rows[0][7])) if rows else None
+        return (key_of(rows[0]), digest_of(rows[0])) if rows else None
 
     def all(self) -> list[ApiKey]:
-        return [key_from_row(row) for row in self._fetch("all_keys")]
+        return [key_of(row) for row in self._fetch("all_keys")]
 
     def revoke(self, key_id: str, at: int) -> ApiKey:
         given = {"id": key_id, "at": at}

@@ -116,15 +116,18 @@ WHERE %(bank)s::text IS NULL OR o.bank_id = %(bank)s GROUP BY o.state
 DELETE FROM operations o WHERE o.finished_at IS NOT NULL AND o.finished_at < %(before)s
 
 -- name: add_key
-INSERT INTO keys (id, digest, name, scopes, banks, created_at, expires_at, revoked_at)
-VALUES (%(id)s, %(digest)s, %(name)s, %(scopes)s, %(banks)s, %(created_at)s, %(expires_at)s, %(revoked_at)s)
+INSERT INTO keys (id, name, scopes, banks, created_at, expires_at, revoked_at, rate, max_body, digest)
+VALUES (%(id)s, %(name)s, %(scopes)s, %(banks)s, %(created_at)s, %(expires_at)s, %(revoked_at)s,
+  %(rate)s, %(max_body)s, %(digest)s)
 
 -- name: find_key
-SELECT k.id, k.name, k.scopes, k.banks, k.created_at, k.expires_at, k.revoked_at, k.digest
+SELECT k.id, k.name, k.scopes, k.banks, k.created_at, k.expires_at, k.revoked_at, k.rate, k.max_body,
+  k.digest
 FROM keys k WHERE k.id = %(id)s
 
 -- name: all_keys
-SELECT k.id, k.name, k.scopes, k.banks, k.created_at, k.expires_at, k.revoked_at, k.digest
+SELECT k.id, k.name, k.scopes, k.banks, k.created_at, k.expires_at, k.revoked_at, k.rate, k.max_body,
+  k.digest
 FROM keys k ORDER BY k.created_at, k.id
 
 -- name: revoke_key

@@ -1,0 +1,2 @@
+-- What the owner of a key may take, where it is not what the server lets everybody take.
+ALTER TABLE keys ADD COLUMN rate double precision, ADD COLUMN max_body bigint;
