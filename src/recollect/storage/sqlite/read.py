@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -214,24 +214,32 @@ class SqliteView:
     def load(self, keys: Iterable[int]) -> dict[int, Memory]:
         """By key, in the order asked for; one deleted meanwhile is left out."""
         wanted = [int(k) for k in keys]
-        missing = [k for k in wanted if k not in self._loaded]
+        held = self._loaded
+        missing = [k for k in wanted if k not in held]
         if missing:
-            ns = [self.number << KEY_BITS | k for k in missing]
-            marks = ",".join("?" * len(ns))
-            for row in self._execute(
-                f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns
-            ):
-                self._loaded[row[0] & KEY_MASK] = self._memory(row)
-        return {k: self._loaded[k] for k in wanted if k in self._loaded}
+            held.update(self._read(missing))
+        return {k: held[k] for k in wanted if k in held}
 
-    def _memory(self, row: Sequence[Any]) -> Memory:
-        memory = memory_from_row(self.bank, row, ())
-        at = int(self.snapshot.rows_of(np.array([row[0] & KEY_MASK]))[0])
-        if at >= len(self.snapshot.keys):
-            return memory
-        names = self.entity_cache.names
-        found = tuple(names[e] for e in self.snapshot.entities_of(at).tolist() if e in names)
-        return memory_from_row(self.bank, row, found)
+    def _read(self, keys: Sequence[int]) -> Iterator[tuple[int, Memory]]:
+        ns = [self.number << KEY_BITS | k for k in keys]
+        marks = ",".join("?" * len(ns))
+        rows = self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns)
+        found = [row[0] & KEY_MASK for row in rows]
+        named = self._named(np.array(found, np.int64))
+        for key, row, entities in zip(found, rows, named, strict=True):
+            yield key, memory_from_row(self.bank, row, entities)
+
+    def _named(self, keys: Keys) -> list[tuple[str, ...]]:
+        """The names that each memory holds; none where one is newer than the snapshot."""
+        snapshot, names = self.snapshot, self.entity_cache.names
+        at, offsets = np.searchsorted(snapshot.keys, keys), snapshot.entity_offsets
+        starts = offsets[at].tolist()
+        ends = offsets[np.minimum(at + 1, len(snapshot.keys))].tolist()
+        ids = snapshot.entity_ids
+        return [
+            tuple([names[e] for e in ids[start:end].tolist() if e in names])
+            for start, end in zip(starts, ends, strict=True)
+        ]
 
     def newest(self) -> Memory | None:
         """Told last. A correction has a later key than what was told before it, so the walk from
@@ -364,6 +372,8 @@ def _nth_of_group(sorted_groups: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) -> Memory:
+    # Most were mentioned once and never changed: a time is made once where two are the same.
+    mentioned, created = _when(row[12]), _when(row[14])
     return Memory(
         id=row[1],
         bank=bank,
@@ -377,10 +387,10 @@ def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) ->
         occurred_start=_when(row[9]),
         occurred_end=_when(row[10]),
         occurred_grain=row[11],
-        mentioned_at=_when(row[12]),
-        last_mentioned_at=_when(row[13]),
-        created_at=_when(row[14]),
-        updated_at=_when(row[15]),
+        mentioned_at=mentioned,
+        last_mentioned_at=mentioned if row[13] == row[12] else _when(row[13]),
+        created_at=created,
+        updated_at=created if row[15] == row[14] else _when(row[15]),
         superseded_by=row[16],
         proof_count=row[17],
         confidence=row[18],
