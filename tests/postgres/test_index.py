@@ -181,7 +181,7 @@ def test_a_large_bank_is_indexed_by_itself(postgres: str, monkeypatch: pytest.Mo
     try:
         store.create_bank(BANK)
         store.commit(BANK, lambda _: Batch(memories=memories(1, vectors(150, 2))))
-        store._indexing[BANK].join(timeout=60)  # pyright: ignore[reportPrivateUsage]
+        store._indexing.wait(BANK, timeout=60)  # pyright: ignore[reportPrivateUsage]
         assert viewed(store).head.indexed_key == 150
         # Another model: vectors of another length must not meet the old index.
         staged = [StagedVector(k, np.ones(8, np.float32) / 8**0.5, None) for k in range(1, 151)]

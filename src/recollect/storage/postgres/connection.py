@@ -35,6 +35,7 @@ T = TypeVar("T")
 Db = Connection[tuple[Any, ...]]
 
 FIRST_WAIT = 0.5  # seconds; doubled with every further try
+RECONNECTING = 5.0  # seconds that the pool tries to connect by itself
 SLOW = 0.05  # seconds: taking a connection longer than this is worth a line in the log
 _LOST = {"57P01", "57P02", "57P03", "25P03", "40001", "40P01"}  # shutdown, start-up, give way
 
@@ -97,16 +98,20 @@ class Connections:
             num_workers=1,
             name="recollect",
             timeout=self._patience,
+            # Tried anew by whoever waits. The pool's own pauses grow to minutes, and would last
+            # on when the server is long back.
+            reconnect_timeout=RECONNECTING,
             kwargs={"autocommit": True, "connect_timeout": 10, **_keepalive(dsn)},
         )
 
-    def open(self) -> None:
+    def open(self, within: float | None = None) -> None:
+        within = within or self._patience
         try:
-            self._first.open(wait=True, timeout=self._patience)
+            self._first.open(wait=True, timeout=within)
         except PoolTimeout as error:
             self._first.close(timeout=0)
             raise StoreUnavailable(
-                f"{self.place} cannot be reached within {self._patience:g} s",
+                f"{self.place} cannot be reached within {within:g} s",
                 hint="check its address (db, read_dsn), and that the server is up",
             ) from error
         self._further.open()
@@ -270,6 +275,11 @@ class translated:
             if is_lost(error):
                 raise Lost(first_line(error)) from error
             raise explained(error, self._place) from error
+
+
+def unanswered(error: StoreUnavailable) -> bool:
+    """Nobody was there, as opposed to a statement that was stopped: another server may answer."""
+    return isinstance(error.__cause__, Lost | PoolTimeout | TooManyRequests)
 
 
 def is_lost(error: psycopg.Error) -> bool:

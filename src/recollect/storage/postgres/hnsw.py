@@ -7,12 +7,15 @@ comes later is searched exactly until so much has come that another one pays.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 
 from psycopg import sql
 
+from recollect.errors import RecollectError
 from recollect.storage.postgres.connection import Connections, Db, log
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.search import LOOKED_AT
@@ -20,12 +23,55 @@ from recollect.storage.postgres.session import Head
 
 WORTH_IT = LOOKED_AT  # memories: below, looking at each is as fast
 GROWN = 0.25  # of the bank: so much may be searched exactly before the index is made anew
+PAUSE = 600.0  # seconds until one that could not be made is tried again
 M, EF_CONSTRUCTION = 16, 100
 
 
 def is_due(head: Head) -> bool:
     unindexed = head.next_key - 1 - head.indexed_key
     return head.size >= WORTH_IT and unindexed >= max(WORTH_IT, GROWN * head.size)
+
+
+class Indexing:
+    """Indexes made beside the traffic, on a thread of their own; one at a time for each bank."""
+
+    def __init__(self, connections: Connections, *, by_itself: bool) -> None:
+        self._connections = connections
+        self._by_itself = by_itself
+        self._lock = threading.Lock()
+        self._due: set[str] = set()  # banks that have outgrown their index
+        self._failed: dict[str, float] = {}  # when making one failed last
+        self._running: dict[str, threading.Thread] = {}
+
+    def look_at(self, bank: str, head: Head) -> None:
+        if self._by_itself and is_due(head):
+            self._due.add(bank)
+
+    def make_if_due(self, bank: str) -> None:
+        if bank not in self._due or time.monotonic() < self._failed.get(bank, -PAUSE) + PAUSE:
+            return
+        with self._lock:
+            running = self._running.get(bank)
+            if running is not None and running.is_alive():
+                return
+            self._due.discard(bank)
+            name = f"recollect-index-{bank}"
+            thread = threading.Thread(target=self._make, args=(bank,), name=name, daemon=True)
+            self._running[bank] = thread
+        thread.start()
+
+    def _make(self, bank: str) -> None:
+        try:
+            build(self._connections, bank)
+        except RecollectError as error:  # searches stay exact; after a while it is tried again
+            self._failed[bank] = time.monotonic()
+            log.warning("bank %r could not be indexed: %s", bank, error.message)
+
+    def wait(self, bank: str, timeout: float | None = None) -> None:
+        """Until the index that is being made of the bank is there, or could not be made."""
+        running = self._running.get(bank)
+        if running is not None:
+            running.join(timeout)
 
 
 def prefix(bank: str) -> str:

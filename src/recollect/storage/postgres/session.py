@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 
 from recollect.errors import StoreError, StoreUnavailable
 from recollect.storage.base import Usage
-from recollect.storage.postgres.connection import Connections, Db, translated
+from recollect.storage.postgres.connection import Connections, Db, translated, unanswered
 from recollect.storage.postgres.queries import query
 
+T = TypeVar("T")
 READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 
@@ -126,15 +127,24 @@ class Session:
 
 class ReadSession(Session):
     """One state of the database, however many statements. When the connection is lost on the
-    way, another one goes on if the bank has not changed meanwhile: then it is the same state."""
+    way, another one goes on if the bank has not changed meanwhile: then it is the same state.
+    `otherwise` is another server to ask when nobody answers any more; `told` hears of it."""
 
-    def __init__(self, connections: Connections, bank: str) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        bank: str,
+        otherwise: Connections | None = None,
+        told: Callable[[Exception], None] | None = None,
+    ) -> None:
         super().__init__(connections)
         self._bank = bank
+        self._otherwise = otherwise
+        self._told = told
         self._seq: int | None = None
 
     def open(self) -> Head | None:
-        head = self.connections.persist(self._open)
+        head = self._persist(self._open)
         if head is None:
             self.close()
         else:
@@ -168,7 +178,18 @@ class ReadSession(Session):
                 raise
 
         with self._lock:
-            return self.connections.persist(once)
+            return self._persist(once)
+
+    def _persist(self, work: Callable[[], T]) -> T:
+        try:
+            return self.connections.persist(work)
+        except StoreUnavailable as error:
+            if self._otherwise is None or not unanswered(error):
+                raise
+            if self._told is not None:
+                self._told(error)
+            self.connections, self._otherwise = self._otherwise, None
+            return self.connections.persist(work)
 
     def _resume(self) -> None:
         head = self._open()

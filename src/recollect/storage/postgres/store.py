@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import orjson
 from pgvector import HalfVector
 
-from recollect.errors import RecollectError, StoreUnavailable
+from recollect.errors import StoreUnavailable
 from recollect.storage.base import (
     Batch,
     Dump,
@@ -25,12 +25,14 @@ from recollect.storage.base import (
 )
 from recollect.storage.forget import Forgetting
 from recollect.storage.postgres import hnsw
-from recollect.storage.postgres.connection import Connections, Holders, log, place
+from recollect.storage.postgres.connection import Connections, Holders, place
 from recollect.storage.postgres.dump import dump
 from recollect.storage.postgres.keyring import PostgresKeyRing
 from recollect.storage.postgres.lists import Lists
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.queue import PostgresQueue, take_step
+from recollect.storage.postgres.replica import PATIENCE as REPLICA_PATIENCE
+from recollect.storage.postgres.replica import Replica
 from recollect.storage.postgres.rows import BankRows
 from recollect.storage.postgres.schema import TABLES, prepare
 from recollect.storage.postgres.session import Head, ReadSession, Session, WriteSession
@@ -45,7 +47,6 @@ from recollect.types import Bank, Memory
 REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
 NAMES_KEPT = 256  # banks whose names are kept in this process
 PATIENCE = 30.0  # seconds
-PAUSE = 600.0  # seconds until an index that could not be made is tried again
 
 
 class PostgresStore(Lists):
@@ -63,17 +64,13 @@ class PostgresStore(Lists):
     ) -> None:
         self.place = place(dsn)
         self._model = model
-        self._auto_index = auto_index
         self._lock = threading.Lock()
         self._names: OrderedDict[str, EntityCache] = OrderedDict()
-        self._due: set[str] = set()  # banks that have outgrown their index
-        self._failed: dict[str, float] = {}  # when making one failed last
-        self._indexing: dict[str, threading.Thread] = {}
         prepare(dsn, schema)
 
         holders = Holders()
 
-        def pool(to: str, size: int) -> Connections:
+        def pool(to: str, size: int, patience: float = patience) -> Connections:
             return Connections(
                 to, schema, size, holders, patience=patience, lock_ms=busy_timeout_ms
             )
@@ -82,18 +79,22 @@ class PostgresStore(Lists):
         # both from one pool, enough callers at once would wait for each other.
         self._writing = pool(dsn, max(2, pool_size // 2))
         self._reading = pool(dsn, pool_size)
-        self._replica = self._reading if read_dsn is None else pool(read_dsn, pool_size)
-        for connections in self._pools():
-            connections.open()
+        self._replica: Replica | None = None
+        if read_dsn is not None:
+            there = pool(read_dsn, pool_size, min(patience, REPLICA_PATIENCE))
+            self._replica = Replica(read_dsn, there, self._reading)
+            there.open(within=patience)
+        self._writing.open()
+        self._reading.open()
+        self._indexing = hnsw.Indexing(self._writing, by_itself=auto_index)
         self.queue = PostgresQueue(self._writing)
         self.keys = PostgresKeyRing(self._writing)
 
-    def _pools(self) -> set[Connections]:
-        return {self._writing, self._reading, self._replica}
-
     def close(self) -> None:
-        for connections in self._pools():
-            connections.close()
+        if self._replica is not None:
+            self._replica.close()
+        self._writing.close()
+        self._reading.close()
 
     # --- banks -------------------------------------------------------------------------------
 
@@ -122,7 +123,11 @@ class PostgresStore(Lists):
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
         given = {"bank": bank, "config": orjson.dumps(config).decode(), "now": _now()}
-        self._writing.attempt(lambda db: db.execute(query("configure_bank"), given))
+        rows = self._writing.attempt(
+            lambda db: db.execute(query("configure_bank"), given).fetchall()
+        )
+        if rows:
+            self._wrote(bank, rows[0][0])
         return self._there(bank)
 
     def delete_bank(self, bank: str) -> bool:
@@ -131,6 +136,7 @@ class PostgresStore(Lists):
                 session.run(
                     f"DELETE FROM {table} t WHERE t.bank_id = %(bank)s".encode(), {"bank": bank}
                 )
+            self._wrote(bank, head.seq + 1)  # a replica that still has it is behind
             return True
 
         deleted = self._transaction(bank, work, absent=lambda: False)
@@ -177,12 +183,18 @@ class PostgresStore(Lists):
         return self._view(self._reading, bank)
 
     def recall_view(self, bank: str) -> View:
-        """From the replica where there is one, which may be a moment behind."""
-        return self._view(self._replica, bank)
+        """From the replica where there is one, which may be a moment behind other processes."""
+        if self._replica is None:
+            return self.view(bank)
+        return self._seen(bank, *self._replica.open(bank))
 
     def _view(self, connections: Connections, bank: str, *, arriving: bool = False) -> PostgresView:
         session = ReadSession(connections, bank)
-        head = session.open()
+        return self._seen(bank, session, session.open(), arriving=arriving)
+
+    def _seen(
+        self, bank: str, session: ReadSession, head: Head | None, *, arriving: bool = False
+    ) -> PostgresView:
         if head is None or (head.arriving is not None and not arriving):
             session.close()
             raise unknown_bank(bank)
@@ -234,7 +246,7 @@ class PostgresStore(Lists):
         except BaseException:
             self._unlearn(bank)
             raise
-        self._index_if_due(bank)
+        self._indexing.make_if_due(bank)
         return seq
 
     def _commit(self, bank: str, work: Callable[[WriteSession, Head, UUID], int]) -> int:
@@ -254,7 +266,13 @@ class PostgresStore(Lists):
             first.append(head.seq)
             return work(session, head, commit)
 
-        return self._transaction(bank, once)
+        seq = self._transaction(bank, once)
+        self._wrote(bank, seq)
+        return seq
+
+    def _wrote(self, bank: str, seq: int) -> None:
+        if self._replica is not None:
+            self._replica.wrote(bank, seq)
 
     def _transaction(
         self,
@@ -309,8 +327,7 @@ class PostgresStore(Lists):
         }
         session.run(query("advance_bank"), given)
         grown = head._replace(next_key=forgetting.next_key, size=head.size + rows.size)
-        if self._auto_index and hnsw.is_due(grown):
-            self._due.add(bank)
+        self._indexing.look_at(bank, grown)
         return seq
 
     def dump(self, bank: str) -> Dump:
@@ -345,13 +362,14 @@ class PostgresStore(Lists):
         """Make the staged vectors the bank's; False when some memory has none yet."""
         given = {"bank": bank, "embedder": model[0]}
 
-        def work(session: WriteSession, _: Head) -> bool:
+        def work(session: WriteSession, head: Head) -> bool:
             if session.fetch(query("missing_staged"), given)[0][0]:
                 return False
             for name in ("switch_vectors", "switch_tokens", "clear_staged"):
                 session.run(query(name), given)
             now = {"dimensions": model[1], "token_dimensions": model[2], "now": _now()}
             session.run(query("switch_bank"), given | now)
+            self._wrote(bank, head.seq + 1)
             return True
 
         self._unindex(bank)  # its index holds vectors of the old length, and would refuse others
@@ -363,27 +381,6 @@ class PostgresStore(Lists):
         """Make a bank's vector index now; gives the key it reaches."""
         self._there(bank)
         return hnsw.build(self._writing, bank)
-
-    def _index_if_due(self, bank: str) -> None:
-        """Beside the traffic, on a thread of its own; one at a time for each bank."""
-        if bank not in self._due or time.monotonic() < self._failed.get(bank, -PAUSE) + PAUSE:
-            return
-        with self._lock:
-            running = self._indexing.get(bank)
-            if running is not None and running.is_alive():
-                return
-            self._due.discard(bank)
-            name = f"recollect-index-{bank}"
-            thread = threading.Thread(target=self._index, args=(bank,), name=name, daemon=True)
-            self._indexing[bank] = thread
-        thread.start()
-
-    def _index(self, bank: str) -> None:
-        try:
-            hnsw.build(self._writing, bank)
-        except RecollectError as error:  # searches stay exact; after a while it is tried again
-            self._failed[bank] = time.monotonic()
-            log.warning("bank %r could not be indexed: %s", bank, error.message)
 
     def _unindex(self, bank: str) -> None:
         head = self._transaction(bank, lambda session, head: self._no_index(session, bank, head))
