@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psycopg
 
 import minilm
 from machine import CACHE, disk_bytes
+from processes import cpu_s, rss_mb, with_children
 from recollect.eval.data import Bank, Query, Unit
 from recollect.eval.metrics import Ranked
 from recollect.language.tokens import count_tokens
@@ -75,30 +77,28 @@ class Server:
         self.started_s = started_s
 
     def usage(self) -> Usage:
-        cpu = rss = 0.0
-        ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-        for pid in self.pids():
-            try:
-                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-                # proportional: PostgreSQL's processes share their buffers
-                rss += _pss_mb(pid) or int(fields[21]) * page / 2**20
-                # children that have ended (a finished connection) are counted with their parent
-                cpu += sum(map(int, fields[11:15])) / ticks
-            except FileNotFoundError:
-                continue  # ended between listing and reading
-        return Usage(cpu, rss)
+        pids = self.pids()
+        return Usage(cpu_s(pids), sum(map(rss_mb, pids)))
 
     def pids(self) -> set[int]:
         """The server, PostgreSQL (which detaches from it), and all they started."""
-        parents = _parents()
-        roots = {self._process.pid, *(_postmasters(self.home))}
-        found = set(roots)
-        grown = True
-        while grown:
-            more = {pid for pid, parent in parents.items() if parent in found} - found
-            found |= more
-            grown = bool(more)
-        return {pid for pid in found if pid in parents or pid in roots}
+        return {*self.api_pids(), *self.postgres_pids()}
+
+    def api_pids(self) -> set[int]:
+        return with_children({self._process.pid}) - self.postgres_pids()
+
+    def postgres_pids(self) -> set[int]:
+        return with_children(set(_postmasters(self.home)))
+
+    def database(self, name: str) -> str:
+        """The address of another database on the same PostgreSQL, made when it is not there."""
+        (about,) = self.home.glob(".pg0/instances/*/instance.json")
+        told = orjson.loads(about.read_bytes())
+        address = "postgresql://{username}:{password}@127.0.0.1:{port}/".format(**told)
+        if name != told["database"]:
+            with psycopg.connect(address + told["database"], autocommit=True) as db:
+                db.execute(f'CREATE DATABASE "{name}"'.encode())
+        return address + name
 
     def disk(self) -> int:
         """Tables and indexes; its write-ahead log is preallocated and would say little."""
@@ -215,29 +215,6 @@ def _data_folders(home: Path) -> list[Path]:
     return [f.parent for f in home.rglob("PG_VERSION") if (f.parent / "base").is_dir()]
 
 
-def _parents() -> dict[int, int]:
-    found: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            found[int(entry.name)] = int(fields[1])
-    return found
-
-
-def _pss_mb(pid: int) -> float:
-    rollup = Path(f"/proc/{pid}/smaps_rollup")
-    try:
-        for line in rollup.read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) / 1024
-    except (FileNotFoundError, PermissionError, ProcessLookupError):
-        return 0.0
-    return 0.0
-
-
 def _unprivileged() -> pwd.struct_passwd | None:
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
@@ -273,6 +250,16 @@ class Hindsight:
         return unit_id
 
     def search(self, bank: Bank, query: Query) -> Ranked:
+        wall = time.perf_counter()
+        hits = self.recall(bank.id, query)
+        wall = time.perf_counter() - wall
+        best: dict[str, int] = {}
+        for hit in hits:
+            best.setdefault(unit_of(hit), count_tokens(hit["text"]))
+        return Ranked(tuple(best), tuple(best.values()), wall_ms=wall * 1e3)
+
+    def recall(self, bank: str, query: Query) -> list[dict[str, Any]]:
+        """The answer as it comes over the wire."""
         body: dict[str, Any] = {
             "query": query.text,
             "budget": self._budget,
@@ -280,16 +267,12 @@ class Hindsight:
         }
         if query.time:
             body["query_timestamp"] = query.time.isoformat()
-        wall = time.perf_counter()
-        answer = self._server.call(
-            "POST", f"/v1/default/banks/{_name(bank.id)}/memories/recall", body
-        )
-        wall = time.perf_counter() - wall
-        best: dict[str, int] = {}
-        for hit in answer["results"]:
-            unit = (hit.get("metadata") or {}).get("unit", hit["id"])
-            best.setdefault(unit, count_tokens(hit["text"]))
-        return Ranked(tuple(best), tuple(best.values()), wall_ms=wall * 1e3)
+        path = f"/v1/default/banks/{_name(bank)}/memories/recall"
+        return self._server.call("POST", path, body)["results"]
+
+
+def unit_of(hit: Mapping[str, Any]) -> str:
+    return (hit.get("metadata") or {}).get("unit", hit["id"])
 
 
 def _item(unit: Unit) -> dict[str, Any]:

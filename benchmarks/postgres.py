@@ -1,6 +1,7 @@
 """What recollect costs on PostgreSQL: recall, retain, and what the vector index finds.
 
-    python -m benchmarks.postgres [--sizes 10000,100000] [--queries 60] [--dsn DSN] [--stand-in]
+    python benchmarks/postgres.py [--sizes 10000,100000] [--queries 60] [--dsn DSN] [--stand-in]
+    python benchmarks/postgres.py --peer [--sizes 10000]     beside Hindsight, on one server
 
 CPU counts this process and the server's, together: the server's from /proc, so it must run
 on this machine (without --dsn one is started, from the package that the tests use). Facts are
@@ -26,17 +27,18 @@ from typing import Any
 import numpy as np
 import orjson
 import psycopg
-from benchmarks.machine import write
-from benchmarks.synthetic import Fact, facts
 
+from machine import write
 from recollect.memory import Recollect, open_memory
 from recollect.models.base import Embedder, Encoded
 from recollect.models.registry import load_embedder
 from recollect.storage.base import Batch, Filter, Floats, TagLeaf
 from recollect.storage.postgres.search import Searching
 from recollect.testing import FakeEmbedder
+from synthetic import Fact, facts
 
 BANK = "scale"
+DEFAULT = {False: "10000,100000", True: "10000"}
 BATCH = 256
 CACHE = Path(__file__).parent / ".cache"
 DEPTH = 100
@@ -50,15 +52,23 @@ FILTERS = {  # by share of the bank
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--sizes", help="10000,100000; beside the peer 10000")
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--dsn")
     parser.add_argument("--stand-in", action="store_true")
     parser.add_argument("--keep", action="store_true", help="leave the schema in place")
     parser.add_argument("--reuse", action="store_true", help="a schema that --keep left")
+    parser.add_argument("--peer", action="store_true", help="beside Hindsight, on its server")
     given = parser.parse_args()
+    sizes = [int(size) for size in (given.sizes or DEFAULT[given.peer]).split(",")]
+    if given.peer:
+        import postgres_peer
+
+        for size in sizes:
+            postgres_peer.run(size, given.queries)
+        return
     with server(given.dsn) as (dsn, cpu):
-        for size in map(int, given.sizes.split(",")):
+        for size in sizes:
             found = measure(dsn, cpu, size, given)
             print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
             write(f"postgres-{size}", {"kind": "postgres", **found})

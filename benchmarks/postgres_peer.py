@@ -1,0 +1,189 @@
+"""recollect and Hindsight on one PostgreSQL: `python benchmarks/postgres.py --peer`.
+
+One server (the one that the peer brings: it has the extensions that the peer wants), a database
+each, the same facts and queries, budget mid, reranker off on both sides, embedding included on
+both. CPU counts whatever a call makes busy: this process, the peer's API process, and every
+process of PostgreSQL, connections that have ended included. Blocks of queries take turns, so
+that both meet the same machine.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import psycopg
+
+import hindsight
+from machine import write
+from peers import made_up, say
+from processes import cpu_s
+from recollect.eval.data import Bank, Query
+from recollect.eval.systems import RecallOptions, Recollect
+from recollect.memory import open_memory
+
+BLOCK = 10  # queries; a clock that ticks every 10 ms cannot tell what one costs
+ROUNDS = 2
+MAX_TOKENS = 4096
+Cpu = dict[str, float]
+
+
+class Side(Protocol):
+    def index(self, bank: Bank) -> None: ...
+
+    def found(self, bank: str, query: Query) -> list[str]:
+        """Units of the best ten hits, or of more."""
+        ...
+
+
+class Ours:
+    """The library, on the peer's server."""
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+        self.index = Recollect(memory, RecallOptions(max_tokens=MAX_TOKENS)).index
+
+    def found(self, bank: str, query: Query) -> list[str]:
+        answer = self._memory.recall(bank, query.text, budget="mid", max_tokens=MAX_TOKENS)
+        return [hit.memory.metadata["unit"] for hit in answer.results]
+
+
+class Theirs:
+    def __init__(self, running: hindsight.Server) -> None:
+        self._system = hindsight.Hindsight(running, budget="mid", max_tokens=MAX_TOKENS)
+        self.index = self._system.index
+
+    def found(self, bank: str, query: Query) -> list[str]:
+        return [hindsight.unit_of(hit) for hit in self._system.recall(bank, query)]
+
+
+def run(size: int, queries: int) -> None:
+    bank = made_up(size, queries)
+    with hindsight.server() as running:
+        dsn = running.database("recollect")
+
+        def cpu() -> Cpu:
+            return {
+                "api": cpu_s(running.api_pids()),
+                "postgres": cpu_s(running.postgres_pids()),
+            }
+
+        with open_memory(dsn, reranker="none", cache_entries=0) as memory:
+            sides: dict[str, Side] = {"hindsight": Theirs(running), "recollect": Ours(memory)}
+            found = measured(sides, bank, cpu, [dsn, running.database("hindsight")])
+        found["server"] = server_facts(dsn)
+    found |= {"facts": size, "budget": "mid", "reranker": "off", "peer": hindsight.VERSION}
+    show(found)
+    say(f"wrote results/{write(f'postgres-peer-{size}', {'kind': 'postgres-peer', **found}).name}")
+
+
+def measured(
+    sides: dict[str, Side], bank: Bank, cpu: Callable[[], Cpu], databases: Sequence[str]
+) -> dict[str, Any]:
+    retain = {name: retained(side, bank, cpu) for name, side in sides.items()}
+    for address in databases:
+        settled(address)
+    for side in sides.values():  # plans, pages and names warm, on every side
+        for query in bank.queries:
+            side.found(bank.id, query)
+    blocks = {name: list[Block]() for name in sides}
+    for at in range(0, ROUNDS * len(bank.queries), BLOCK):
+        asked = [bank.queries[(at + i) % len(bank.queries)] for i in range(BLOCK)]
+        order = list(sides) if at // BLOCK % 2 else list(reversed(sides))
+        for name in order:
+            blocks[name].append(block(sides[name], bank.id, asked, cpu))
+    recall = {name: summed(done) for name, done in blocks.items()}
+    ratios = [
+        sum(t.cpu.values()) / sum(o.cpu.values())
+        for t, o in zip(blocks["hindsight"], blocks["recollect"], strict=True)
+    ]
+    return {
+        "retain": retain,
+        "recall": recall,
+        "ratio": {
+            "recall": recall["hindsight"]["cpu_ms"] / recall["recollect"]["cpu_ms"],
+            "recall_blocks": [min(ratios), statistics.median(ratios), max(ratios)],
+            "retain": retain["hindsight"]["cpu_ms"] / retain["recollect"]["cpu_ms"],
+        },
+    }
+
+
+def retained(side: Side, bank: Bank, cpu: Callable[[], Cpu]) -> dict[str, float]:
+    before, mine, wall = cpu(), time.process_time(), time.perf_counter()
+    side.index(bank)
+    mine, wall, n = time.process_time() - mine, time.perf_counter() - wall, len(bank.units)
+    return {**costs({"client": mine, **spent(before, cpu())}, n), "wall_ms": wall / n * 1e3}
+
+
+class Block:
+    """What so many queries cost, and how often the fact asked for was among the best ten."""
+
+    def __init__(self, cpu: Cpu, walls: list[float], hits: int) -> None:
+        self.cpu, self.walls, self.hits = cpu, walls, hits
+
+
+def block(side: Side, bank: str, asked: Sequence[Query], cpu: Callable[[], Cpu]) -> Block:
+    walls, hits, before, mine = list[float](), 0, cpu(), time.process_time()
+    for query in asked:
+        begun = time.perf_counter()
+        found = side.found(bank, query)
+        walls.append((time.perf_counter() - begun) * 1e3)
+        hits += query.gold[0] in found[:10]
+    mine = time.process_time() - mine
+    return Block({"client": mine, **spent(before, cpu())}, walls, hits)
+
+
+def summed(blocks: Sequence[Block]) -> dict[str, float]:
+    walls = [wall for done in blocks for wall in done.walls]
+    total = {part: sum(done.cpu[part] for done in blocks) for part in blocks[0].cpu}
+    return {
+        **costs(total, len(walls)),
+        "wall_p50_ms": statistics.median(walls),
+        "known_item_hit@10": sum(done.hits for done in blocks) / len(walls),
+        "recalls": len(walls),
+    }
+
+
+def spent(before: Cpu, after: Cpu) -> Cpu:
+    return {part: after[part] - before[part] for part in before}
+
+
+def costs(spent: Cpu, calls: int) -> dict[str, float]:
+    parts = {f"{part}_cpu_ms": seconds / calls * 1e3 for part, seconds in spent.items()}
+    return {"cpu_ms": sum(parts.values()), **parts}
+
+
+def settled(address: str) -> None:
+    """As autovacuum leaves a database soon after a load; its statistics are there for both."""
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute("VACUUM ANALYZE")
+        db.execute("CHECKPOINT")
+
+
+def server_facts(dsn: str) -> dict[str, str]:
+    with psycopg.connect(dsn, autocommit=True) as db:
+        row = db.execute(
+            """SELECT current_setting('server_version'), current_setting('shared_buffers'),
+              (SELECT extversion FROM pg_extension WHERE extname = 'vector')"""
+        ).fetchone()
+    assert row is not None
+    return dict(zip(("version", "shared_buffers", "pgvector"), row, strict=True))
+
+
+def show(found: dict[str, Any]) -> None:
+    for verb in ("retain", "recall"):
+        for name, one in found[verb].items():
+            parts = "  ".join(
+                f"{k.removesuffix('_cpu_ms')} {v:.1f}"
+                for k, v in one.items()
+                if k.endswith("_cpu_ms")
+            )
+            print(f"{verb:7} {name:10} {one['cpu_ms']:7.1f} CPU-ms  ({parts})")
+    low, middle, high = found["ratio"]["recall_blocks"]
+    print(
+        f"Hindsight needs {found['ratio']['recall']:.1f} × the CPU a recall"
+        f" (blocks of {BLOCK}: {low:.1f} to {high:.1f}, median {middle:.1f}),"
+        f" {found['ratio']['retain']:.1f} × a retain"
+    )
