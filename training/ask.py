@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from qwen import FIRST_SPECIAL, VOCABULARY, load_model, pack, sample
+from qwen import load_model, pack, sample, stops
 from synthetic import NAMES
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|my|me|we|our)\b")
@@ -95,6 +95,24 @@ Q2: When can the carpenter begin?
 Q3: Why does my kitchen have to be finished before late July?
 
 """
+MESSAGE = """For each message between a person and an AI assistant write two questions that the person asks the assistant months later. The message alone must answer them. Use other words than the message where you can.
+
+Message of the person: I'm building a weather dashboard with Flask 2.3 and SQLite, and I want the first demo ready by April 12. The API from OpenMeteo gives me 429 errors after about 60 calls a minute. My teammate Ravi prefers Redis, but I'd like to avoid another service.
+Q1: Which database am I using for the weather app?
+Q2: What limit did I run into with the external API?
+
+Message of the assistant: For 80 guests I would book the Riverside Barn for June 14, since it includes chairs and costs 2,300 instead of 3,100. Send the invitations ten weeks before, and ask Marta for the vegetarian menu, because her deposit can be refunded until May 1.
+Q1: Which venue did you recommend for my wedding, and why?
+Q2: Until when can I get the caterer's deposit back?
+
+Message of the person: I failed the mock exam again, 58 out of 100, mostly contract law. I study from 6 to 8 in the morning now because the evenings with the twins are hopeless. Dr. Amadi says I should drop the flash cards and write essays instead.
+Q1: How did my practice test go?
+Q2: At what time of day do I learn for the exam?
+
+"""
+MOST = {"turn": 44, "chat": 44, "project": 230, "user": 64, "record": 52, "message": 56}
+"""Tokens of an answer, by kind of text."""
+BATCH = 1536
 PROJECTS = [
     "a budget tracker app",
     "a novel about lighthouse keepers",
@@ -261,19 +279,20 @@ def prompt(item: dict[str, Any], items: list[dict[str, Any]], at: int) -> str:
         return (
             RECORD + f"Record of {item['speaker']} ({day_text(item['day'])}): {item['text']}\nQ1:"
         )
+    if kind == "message":
+        who = "person" if item["speaker"] == "User" else "assistant"
+        return MESSAGE + f"Message of the {who}: {item['text']}\nQ1:"
     before = item.get("before")
     if before is None and item.get("place"):
         before = items[at - 1]["text"]
     lines = f"Message of {item['speaker']} ({day_text(item['day'])}): {item['text']}\n"
     if before:
-        lines += (
-            f"Before it {item['speaker'] if item.get('place') else item['other']} said: {before}\n"
-        )
+        alone = item.get("place") and "before" not in item  # a story cut into pieces
+        lines += f"Before it {item['speaker'] if alone else item['other']} said: {before}\n"
     return TURN + lines + "Q1:"
 
 
-def write(parts: str, source: str, out: str, seconds: str, batch: str = "1536") -> None:
-    import torch
+def write(parts: str, source: str, out: str, seconds: str) -> None:
     from tokenizers import Tokenizer
 
     started, folder = time.time(), Path(parts)
@@ -282,38 +301,39 @@ def write(parts: str, source: str, out: str, seconds: str, batch: str = "1536") 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     with gzip.open(source, "rt", encoding="utf-8") as file:
         items = json.load(file)
+    answers = answer(model, tokenizer, items, float(seconds) - (time.time() - started))
+    with gzip.open(out, "wt", encoding="utf-8") as file:
+        json.dump(answers, file, ensure_ascii=False)
+    print(len(answers), "of", len(items), f"in {time.time() - started:.0f} s")
+
+
+def answer(
+    model: Any, tokenizer: Any, items: list[dict[str, Any]], seconds: float
+) -> dict[int, str]:
+    """What the model writes for each item, as far as the time goes."""
+    started, rng = time.time(), random.Random(3)
     encoded = [
         e.ids
         for e in tokenizer.encode_batch(
             [prompt(it, items, i) for i, it in enumerate(items)], add_special_tokens=False
         )
     ]
-    rng = random.Random(3)
     jobs: list[tuple[int, list[int], int]] = []
-    for kind, most, size in (
-        ("turn", 44, int(batch)),
-        ("project", 230, int(batch)),
-        ("user", 64, int(batch)),
-        ("record", 52, int(batch)),
-    ):
+    for kind, most in MOST.items():
         places = sorted(
-            (i for i, it in enumerate(items) if it["kind"] == kind), key=lambda i: len(encoded[i])
+            (i for i, it in enumerate(items) if it["kind"] == kind and worth_asking(it)),
+            key=lambda i: len(encoded[i]),
         )
-        cut = [places[i : i + size] for i in range(0, len(places), size)]
+        cut = [places[i : i + BATCH] for i in range(0, len(places), BATCH)]
         rng.shuffle(cut)  # whatever is left out when time is up is left out evenly
         jobs += [(k, c, most) for k, c in enumerate(cut)]
     jobs.sort(key=lambda j: j[0])
     answers: dict[int, str] = {}
-    blank = tokenizer.encode("\n\n").ids[0]
-    stops = (
-        set(range(FIRST_SPECIAL, VOCABULARY))
-        | {i for t, i in tokenizer.get_vocab().items() if t.startswith("ĊĊ")}
-        | {blank}
-    )
-    stop = torch.zeros(VOCABULARY, dtype=torch.bool, device="cuda")
-    stop[list(stops)] = True
+    # A blank line ends an answer.
+    blank = {i for t, i in tokenizer.get_vocab().items() if t.startswith("ĊĊ")}
+    stop = stops(blank | {tokenizer.encode("\n\n").ids[0]})
     for _, places, most in jobs:
-        if time.time() - started > float(seconds):
+        if time.time() - started > seconds:
             break
         begun = time.time()
         made = sample(model, [encoded[i] for i in places], most, stop)
@@ -327,9 +347,11 @@ def write(parts: str, source: str, out: str, seconds: str, batch: str = "1536") 
             repr(answers[places[0]][:200]),
             flush=True,
         )
-    with gzip.open(out, "wt", encoding="utf-8") as file:
-        json.dump(answers, file, ensure_ascii=False)
-    print(len(answers), "of", len(items), f"in {time.time() - started:.0f} s")
+    return answers
+
+
+def worth_asking(item: dict[str, Any]) -> bool:
+    return item["kind"] == "project" or len(item["text"].split()) >= 6
 
 
 # --- what becomes of the answers -------------------------------------------------------------
@@ -337,8 +359,15 @@ def write(parts: str, source: str, out: str, seconds: str, batch: str = "1536") 
 QUESTION = re.compile(r"^\W*(.+?[?])")
 BROKEN = re.compile(r"Q\d|Message of|Record of|Anna Berg|\[|Note:|[^\x00-\x7f]")
 # How many of its neighbours may be nearer to a question than the text it was written for.
-NEARER = {"turn": 8, "record": 15, "user": 10, "project": 2}
-STORE_AS = {"turn": "told", "record": "records", "user": "notes", "project": "projects"}
+NEARER = {"turn": 8, "chat": 8, "record": 15, "user": 10, "project": 2, "message": 3}
+STORE_AS = {
+    "turn": "told",
+    "chat": "chats",
+    "record": "records",
+    "user": "notes",
+    "project": "projects",
+    "message": "talks",
+}
 
 
 def questions(item: dict[str, Any], answer: str) -> tuple[str | None, list[str]]:
@@ -356,7 +385,7 @@ def questions(item: dict[str, Any], answer: str) -> tuple[str | None, list[str]]
         line = line.strip().split("\n")[0].strip()
         asked = QUESTION.match(line)
         line = asked[1] if asked else line
-        named = item["kind"] not in ("turn", "record") or item["speaker"] in line
+        named = item["kind"] not in ("turn", "chat", "record") or item["speaker"] in line
         if (
             named
             and (asked or item["kind"] == "user")
@@ -397,7 +426,7 @@ def rows(source: str, answered: str, data: str) -> None:
             passages.append(
                 [item["group"], text, item.get("day"), item.get("speaker") or "user", before]
             )
-        if at in answers or item["kind"] == "turn":
+        if at in answers or item["kind"] in ("turn", "chat", "message"):
             asked.setdefault(item["kind"] + "|" + item["group"], []).append((pid, found))
     tried = 0
     for group, members in asked.items():

@@ -14,6 +14,8 @@ import numpy as np
 
 PART = 60_000_000
 VOCABULARY, FIRST_SPECIAL = 151_936, 151_643
+START, END = 151_644, 151_645
+"""Tokens around a message of a chat."""
 
 
 def pack(model: str, out: str) -> None:
@@ -105,7 +107,18 @@ def load_model(folder: Path) -> Any:
     return model
 
 
-def sample(model: Any, prompts: list[list[int]], most: int, stop: Any) -> list[list[int]]:
+def stops(also: set[int] | None = None) -> Any:
+    """A mask of the tokens that end a text: the special ones, and what a form adds to them."""
+    import torch
+
+    mask = torch.zeros(VOCABULARY, dtype=torch.bool, device="cuda")
+    mask[[*range(FIRST_SPECIAL, VOCABULARY), *(also or ())]] = True
+    return mask
+
+
+def sample(
+    model: Any, prompts: list[list[int]], most: int, stop: Any, heat: float = 0.75
+) -> list[list[int]]:
     """Nucleus sampling of a whole batch, prompts padded on the left."""
     import torch
 
@@ -125,7 +138,7 @@ def sample(model: Any, prompts: list[list[int]], most: int, stop: Any) -> list[l
             seen = model(input_ids=step, attention_mask=mask, position_ids=position, past_key_values=cache,
                          use_cache=True, logits_to_keep=1)  # fmt: skip
             cache = seen.past_key_values
-            top, where = (seen.logits[:, -1].float() / 0.75).topk(40)
+            top, where = (seen.logits[:, -1].float() / heat).topk(40)
             odds = top.softmax(-1)
             odds = odds.masked_fill(odds.cumsum(-1) - odds > 0.92, 0)
             token = where.gather(1, torch.multinomial(odds, 1))
