@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.int32]
+_MANY = 100_000
 
 
 class Column:
@@ -68,7 +69,7 @@ class Postings:
 
     @staticmethod
     def build(ids: NDArray[np.int64], rows: Rows, payload: Iterable[NDArray[Any]] = ()) -> Postings:
-        order = np.argsort(ids, kind="stable")
+        order = stable_order(ids)
         columns = tuple(p[order] for p in payload)
         return Postings(
             ids[order],
@@ -84,6 +85,8 @@ class Postings:
     ) -> Postings:
         if not len(ids):
             return self
+        if not len(self.ids):
+            return Postings.build(ids, rows, payload)
         tail_ids = np.concatenate([self.tail_ids, ids])
         tail_rows = np.concatenate([self.tail_rows, rows])
         tail_payload = tuple(
@@ -120,3 +123,24 @@ class Postings:
             np.concatenate([rows, self.tail_rows[self.tail_ids == one]])
             for rows, one in zip(found, wanted, strict=True)
         ]
+
+
+def stable_order(ids: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+    """As `argsort(ids, kind="stable")`, in half the time where there are many: by 16 bits at a
+    time, lowest first, which numpy sorts in linear time. Hashes are told apart by their upper 48."""
+    if len(ids) < max(_MANY, 1):
+        return np.argsort(ids, kind="stable")
+    unsigned = ids.astype("<i8", copy=False).view("<u8") ^ np.uint64(1 << 63)
+    words = [w for w in unsigned.view("<u2").reshape(-1, 4).T if w.min() != w.max()]
+    order = _by_words(words[1:] if len(words) == 4 else words, len(ids))
+    ordered = ids[order]
+    if bool((ordered[1:] >= ordered[:-1]).all()):
+        return order
+    return _by_words(words, len(ids))
+
+
+def _by_words(words: Sequence[NDArray[np.uint16]], count: int) -> NDArray[np.integer[Any]]:
+    order: NDArray[np.integer[Any]] = np.arange(count, dtype=np.int32)
+    for word in words:
+        order = order[np.argsort(word[order], kind="stable")]
+    return order

@@ -10,9 +10,8 @@ import orjson
 
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.sqlite.entities import entity_from_row
-from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, memory_from_row
-from recollect.storage.sqlite.record import RECORD
+from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, RECORD
 from recollect.types import Chunk, Entity, LinkKind
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]

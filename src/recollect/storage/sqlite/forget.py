@@ -9,8 +9,7 @@ import orjson
 
 from recollect.storage import forget
 from recollect.storage.forget import Said
-from recollect.storage.sqlite.index import KEY_MASK
-from recollect.storage.sqlite.record import Unseen, postings
+from recollect.storage.sqlite.record import KEY_MASK, Unseen, postings
 from recollect.storage.sqlite.rows import BankRows
 from recollect.types import Memory
 

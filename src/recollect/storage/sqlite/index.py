@@ -28,12 +28,10 @@ from recollect.storage.ranking import (
 )
 from recollect.storage.sqlite.columns import Column, Postings, Rows
 from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
+from recollect.storage.sqlite.slab import FeatureRow, Lists, Slab, slab_of
 from recollect.types import State
 
 Mask = NDArray[np.bool_]
-FeatureRow = tuple[int, int, bytes, bytes | None, bytes, bytes | None, bytes | None]
-KEY_BITS = 40
-KEY_MASK = (1 << KEY_BITS) - 1
 _FIELDS = len(FIELD_WEIGHTS)
 _QUERIES_KEPT = 8
 SIFTED = 2000
@@ -214,11 +212,10 @@ class Snapshot:
         return self.entity_ids[self.entity_offsets[row] : self.entity_offsets[row + 1]]
 
 
-class _Lists(NamedTuple):
+class _Listed(NamedTuple):
     """What a slab of rows adds to the postings."""
 
-    terms: NDArray[Any]
-    term_rows: Rows
+    terms: tuple[NDArray[Any], Rows]
     labels: tuple[NDArray[np.int64], Rows]
     entities: tuple[NDArray[np.int64], Rows]
 
@@ -229,7 +226,7 @@ class Index:
     def __init__(self, dimensions: int, generation: int) -> None:
         self.generation = generation
         self.seq = -1
-        self._dimensions = dimensions
+        self.dimensions = dimensions
         self._keys = Column(np.empty(0, np.int64))
         self._vectors = Column(np.empty((0, dimensions), np.float16))
         self._alive = Column(np.empty(0, np.bool_))
@@ -280,46 +277,41 @@ class Index:
         """Apply what happened up to `seq`. `changed` comes in slabs, ascending by key; a row
         already held can only have a new record (any other change makes a new row)."""
         last = int(self._keys.data[-1]) if len(self._keys.data) else -1
-        lists: list[_Lists] = []
-        for slab in changed:
-            self._update([row for row in slab if row[0] <= last])
-            fresh = [row for row in slab if row[0] > last]
+        listed: list[_Listed] = []
+        for rows in changed:
+            self._update([row for row in rows if row[0] <= last])
+            fresh = [row for row in rows if row[0] > last]
             if fresh:
-                lists.append(self._append(fresh))
-        if lists:
-            self._extend_postings(lists)
+                listed.append(self._append(slab_of(fresh, self.dimensions)))
+        self._extend_postings(listed)
         self._delete(deleted)
         self.seq = seq
         self._snapshot = None
 
-    def _append(self, rows: Sequence[FeatureRow]) -> _Lists:
+    def load(self, seq: int, slabs: Iterable[Slab]) -> None:
+        """A whole bank, into an index that holds nothing yet."""
+        self._extend_postings([self._append(slab) for slab in slabs])
+        self.seq = seq
+        self._snapshot = None
+
+    def _append(self, slab: Slab) -> _Listed:
         """The columns of new rows; what has lists of its own is left for the postings."""
         at = len(self._keys.data)
-        keys, _, records, vectors, terms, labels, entities = zip(*rows, strict=True)
-        self._keys.append(np.array(keys, np.int64))
-        packed = np.frombuffer(b"".join(records), RECORD)
+        self._keys.append(slab.keys)
         for name, column in self._columns.items():
-            column.append(packed[name])
-        self._vectors.append(self._matrix(vectors))
-        self._alive.append(np.ones(len(rows), np.bool_))
-        ids, owners = _flat(entities, at)
-        counts = (
-            np.bincount(owners - at, minlength=len(rows)) if len(owners) else np.zeros(len(rows))
-        )
-        self._entity_offsets.append(
-            self._entity_offsets.data[-1] + np.cumsum(counts).astype(np.int64)
-        )
-        self._entity_ids.append(ids)
-        sizes = np.array([len(b) // POSTING.itemsize for b in terms])
-        of_term = np.repeat(np.arange(at, at + len(rows), dtype=np.int32), sizes)
-        return _Lists(
-            np.frombuffer(b"".join(terms), POSTING), of_term, _flat(labels, at), (ids, owners)
-        )
+            column.append(slab.records[name])
+        self._vectors.append(slab.vectors)
+        self._alive.append(np.ones(len(slab.keys), np.bool_))
+        ends = self._entity_offsets.data[-1] + np.cumsum(slab.entities.counts)
+        self._entity_offsets.append(ends)
+        self._entity_ids.append(slab.entities.values)
+        return _Listed(_owned(slab.terms, at), _owned(slab.labels, at), _owned(slab.entities, at))
 
-    def _extend_postings(self, lists: Sequence[_Lists]) -> None:
+    def _extend_postings(self, listed: Sequence[_Listed]) -> None:
         """Once for all slabs: a posting list is sorted."""
-        found = np.concatenate([x.terms for x in lists])
-        rows = np.concatenate([x.term_rows for x in lists])
+        if not listed:
+            return
+        found, rows = _joined([x.terms for x in listed])
         self._terms = self._terms.extend(
             found["term"].astype(np.int64), rows, [found["length"], found["tf"], found["field"]]
         )
@@ -327,13 +319,8 @@ class Index:
         owner = rows.astype(np.int64) * _FIELDS + found["field"]
         first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]]) if len(owner) else owner
         self._count_fields(found[first], +1)
-        self._labels = self._labels.extend(*_joined([x.labels for x in lists]))
-        self._entities = self._entities.extend(*_joined([x.entities for x in lists]))
-
-    def _matrix(self, blobs: Sequence[bytes | None]) -> NDArray[np.float16]:
-        blank = bytes(2 * self._dimensions)
-        joined = b"".join(blob or blank for blob in blobs)
-        return np.frombuffer(joined, "<f2").reshape(len(blobs), self._dimensions)
+        self._labels = self._labels.extend(*_joined([x.labels for x in listed]))
+        self._entities = self._entities.extend(*_joined([x.entities for x in listed]))
 
     def _count_fields(self, one_each: NDArray[Any], sign: int) -> None:
         """`one_each` has one posting of every (row, field)."""
@@ -375,16 +362,15 @@ class Index:
 
 
 def _joined(
-    lists: Sequence[tuple[NDArray[np.int64], Rows]],
-) -> tuple[NDArray[np.int64], Rows]:
+    lists: Sequence[tuple[NDArray[Any], Rows]],
+) -> tuple[NDArray[Any], Rows]:
     return np.concatenate([ids for ids, _ in lists]), np.concatenate([rows for _, rows in lists])
 
 
-def _flat(blobs: Sequence[bytes | None], at: int) -> tuple[NDArray[np.int64], Rows]:
-    """Lists of numbers, one blob a row, as (numbers, row of each)."""
-    sizes = np.array([len(b) // 8 if b else 0 for b in blobs])
-    ids = np.frombuffer(b"".join(b for b in blobs if b), "<i8").astype(np.int64)
-    return ids, np.repeat(np.arange(at, at + len(blobs), dtype=np.int32), sizes)
+def _owned(lists: Lists, at: int) -> tuple[NDArray[Any], Rows]:
+    """Every value with the row it belongs to."""
+    rows = np.arange(at, at + len(lists.counts), dtype=np.int32)
+    return lists.values, np.repeat(rows, lists.counts)
 
 
 def _dots(vector: NDArray[np.float32], matrix: NDArray[np.float16]) -> NDArray[np.float32]:

@@ -24,8 +24,8 @@ from recollect.storage.base import (
 )
 from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.entities import EntityCache
-from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Snapshot
-from recollect.storage.sqlite.record import STATE_CODE
+from recollect.storage.sqlite.index import Snapshot
+from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, STATE_CODE
 from recollect.types import CAUSAL, Chunk, Memory, MemoryType, State
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]

@@ -16,6 +16,8 @@ from recollect.storage.moments import happened, micros, recent
 from recollect.storage.ranking import Field
 from recollect.types import Memory, MemoryType, State
 
+KEY_BITS = 40  # a row's number is bank << 40 | key
+KEY_MASK = (1 << KEY_BITS) - 1
 TYPES = tuple(MemoryType)
 STATES = tuple(State)
 TYPE_CODE = {t: i for i, t in enumerate(TYPES)}

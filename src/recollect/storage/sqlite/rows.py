@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from recollect.language.dates import to_micros
-from recollect.storage.sqlite.index import KEY_BITS
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, extra_of, memory_from_row
-from recollect.storage.sqlite.record import RECORD, Unseen, record
+from recollect.storage.sqlite.record import KEY_BITS, RECORD, Unseen, record
 from recollect.types import Memory, State
 
 

@@ -30,13 +30,15 @@ from recollect.storage.sqlite.connection import connect, prepare, readable, tran
 from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.forget import Forgetting
-from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK, Index
+from recollect.storage.sqlite.index import Index
 from recollect.storage.sqlite.keyring import SqliteKeyRing
 from recollect.storage.sqlite.lists import Lists
 from recollect.storage.sqlite.queue import SqliteQueue, drop_failed_payloads, take_step
 from recollect.storage.sqlite.read import SqliteView
+from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.reembed import stage, switch, unstaged
 from recollect.storage.sqlite.rows import BankRows
+from recollect.storage.sqlite.slab import slabs_of_bank
 from recollect.storage.sqlite.write import Writer
 from recollect.storage.sqlite.writing import WritingView
 from recollect.types import Bank, Memory
@@ -295,25 +297,23 @@ class SqliteStore(Lists):
         seq, next_key = db.execute(
             "SELECT seq, next_key FROM banks WHERE bank = ?", (number,)
         ).fetchone()
+        stale: set[int] = set()
         deleted: list[int] = []
-        if index.seq < 0:
-            index.reserve(next_key - 1)
-            rows = db.execute(
-                f"SELECT {_FEATURES} FROM features WHERE n >= ? AND n < ? ORDER BY n",
-                (KEY_MASK, number << KEY_BITS, (number + 1) << KEY_BITS),
-            )
-        else:
-            rows = db.execute(
-                f"SELECT {_FEATURES} FROM features WHERE bank = ? AND seq > ? ORDER BY n",
-                (KEY_MASK, number, index.seq),
-            )
-            gone = db.execute(
-                "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
-            )
-            deleted = [k for (k,) in gone]
-        stale = set(deleted)
         with readable(self.path):
-            index.catch_up(seq, _slabs(rows, stale), deleted)
+            if index.seq < 0:
+                index.reserve(next_key - 1)
+                index.load(seq, slabs_of_bank(db, number, next_key, index.dimensions))
+            else:
+                rows = db.execute(
+                    f"SELECT {_FEATURES} FROM features WHERE bank = ? AND seq > ? ORDER BY n",
+                    (KEY_MASK, number, index.seq),
+                )
+                gone = db.execute(
+                    "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
+                )
+                deleted = [k for (k,) in gone]
+                stale.update(deleted)
+                index.catch_up(seq, _slabs(rows, stale), deleted)
             # A deletion may have taken names away; what is left is learnt anew.
             fresh_entities = EntityCache() if deleted else None
             cache.entities = fresh_entities or cache.entities

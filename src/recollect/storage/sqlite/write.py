@@ -11,9 +11,8 @@ import orjson
 from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
 from recollect.storage.moments import told_again
 from recollect.storage.sqlite.forget import Forgetting
-from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import extra_of
-from recollect.storage.sqlite.record import features_row
+from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.sqlite.rows import BankRows, micros
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from recollect.storage.base import Filter, Floats, Found
-from recollect.storage.sqlite.index import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.nearest import nearest_of_many
 from recollect.storage.sqlite.read import SqliteView
+from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
 
