@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from qwen import load_model, pack, sample, stops
+from qwen import blanks, load_model, pack, sample, stops
 from synthetic import NAMES
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|my|me|we|our)\b")
@@ -95,22 +95,7 @@ Q2: When can the carpenter begin?
 Q3: Why does my kitchen have to be finished before late July?
 
 """
-MESSAGE = """For each message between a person and an AI assistant write two questions that the person asks the assistant months later. The message alone must answer them. Use other words than the message where you can.
-
-Message of the person: I'm building a weather dashboard with Flask 2.3 and SQLite, and I want the first demo ready by April 12. The API from OpenMeteo gives me 429 errors after about 60 calls a minute. My teammate Ravi prefers Redis, but I'd like to avoid another service.
-Q1: Which database am I using for the weather app?
-Q2: What limit did I run into with the external API?
-
-Message of the assistant: For 80 guests I would book the Riverside Barn for June 14, since it includes chairs and costs 2,300 instead of 3,100. Send the invitations ten weeks before, and ask Marta for the vegetarian menu, because her deposit can be refunded until May 1.
-Q1: Which venue did you recommend for my wedding, and why?
-Q2: Until when can I get the caterer's deposit back?
-
-Message of the person: I failed the mock exam again, 58 out of 100, mostly contract law. I study from 6 to 8 in the morning now because the evenings with the twins are hopeless. Dr. Amadi says I should drop the flash cards and write essays instead.
-Q1: How did my practice test go?
-Q2: At what time of day do I learn for the exam?
-
-"""
-MOST = {"turn": 44, "chat": 44, "project": 230, "user": 64, "record": 52, "message": 56}
+MOST = {"turn": 44, "chat": 44, "project": 230, "user": 64, "record": 52}
 """Tokens of an answer, by kind of text."""
 BATCH = 1536
 PROJECTS = [
@@ -279,9 +264,6 @@ def prompt(item: dict[str, Any], items: list[dict[str, Any]], at: int) -> str:
         return (
             RECORD + f"Record of {item['speaker']} ({day_text(item['day'])}): {item['text']}\nQ1:"
         )
-    if kind == "message":
-        who = "person" if item["speaker"] == "User" else "assistant"
-        return MESSAGE + f"Message of the {who}: {item['text']}\nQ1:"
     before = item.get("before")
     if before is None and item.get("place"):
         before = items[at - 1]["text"]
@@ -329,9 +311,7 @@ def answer(
         jobs += [(k, c, most) for k, c in enumerate(cut)]
     jobs.sort(key=lambda j: j[0])
     answers: dict[int, str] = {}
-    # A blank line ends an answer.
-    blank = {i for t, i in tokenizer.get_vocab().items() if t.startswith("ĊĊ")}
-    stop = stops(blank | {tokenizer.encode("\n\n").ids[0]})
+    stop = stops(blanks(tokenizer))
     for _, places, most in jobs:
         if time.time() - started > seconds:
             break
@@ -359,14 +339,13 @@ def worth_asking(item: dict[str, Any]) -> bool:
 QUESTION = re.compile(r"^\W*(.+?[?])")
 BROKEN = re.compile(r"Q\d|Message of|Record of|Anna Berg|\[|Note:|[^\x00-\x7f]")
 # How many of its neighbours may be nearer to a question than the text it was written for.
-NEARER = {"turn": 8, "chat": 8, "record": 15, "user": 10, "project": 2, "message": 3}
+NEARER = {"turn": 8, "chat": 8, "record": 15, "user": 10, "project": 2}
 STORE_AS = {
     "turn": "told",
     "chat": "chats",
     "record": "records",
     "user": "notes",
     "project": "projects",
-    "message": "talks",
 }
 
 
@@ -426,7 +405,7 @@ def rows(source: str, answered: str, data: str) -> None:
             passages.append(
                 [item["group"], text, item.get("day"), item.get("speaker") or "user", before]
             )
-        if at in answers or item["kind"] in ("turn", "chat", "message"):
+        if at in answers or item["kind"] in ("turn", "chat"):
             asked.setdefault(item["kind"] + "|" + item["group"], []).append((pid, found))
     tried = 0
     for group, members in asked.items():

@@ -58,9 +58,8 @@ SHARES = {
     "told": 0.06,
     "records": 0.03,
     "notes": 0.025,
-    "projects": 0.045,
+    "projects": 0.055,
     "chats": 0.14,
-    "talks": 0.06,
 }
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 PART = 60_000_000
 VOCABULARY, FIRST_SPECIAL = 151_936, 151_643
-START, END = 151_644, 151_645
-"""Tokens around a message of a chat."""
 
 
 def pack(model: str, out: str) -> None:
@@ -107,12 +105,18 @@ def load_model(folder: Path) -> Any:
     return model
 
 
-def stops(also: set[int] | None = None) -> Any:
-    """A mask of the tokens that end a text: the special ones, and what a form adds to them."""
+def blanks(tokenizer: Any) -> set[int]:
+    """The tokens that begin a blank line, which ends a text in the forms we ask for."""
+    found = {i for t, i in tokenizer.get_vocab().items() if t.startswith("ĊĊ")}
+    return found | {tokenizer.encode("\n\n").ids[0]}
+
+
+def stops(also: set[int]) -> Any:
+    """A mask of the tokens that end a text."""
     import torch
 
     mask = torch.zeros(VOCABULARY, dtype=torch.bool, device="cuda")
-    mask[[*range(FIRST_SPECIAL, VOCABULARY), *(also or ())]] = True
+    mask[[*range(FIRST_SPECIAL, VOCABULARY), *also]] = True
     return mask
 
 
