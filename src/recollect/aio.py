@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from recollect.config import Settings, load_settings
 from recollect.errors import StoreError
@@ -15,7 +15,8 @@ from recollect.recall.result import RecallResult
 from recollect.types import StageEvent
 
 if TYPE_CHECKING:
-    from recollect.storage.copy import Copied
+    from recollect.options import Progress, RecallOptions
+    from recollect.storage.copy import Copied, Waitable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,6 +58,7 @@ class AsyncRecollect:
         if self._opened is not None:
             await asyncio.to_thread(self._opened.close)
 
+    warm = _awaited(Recollect.warm)
     retain = _awaited(Recollect.retain)
     retain_file = _awaited(Recollect.retain_file)
     recall = _awaited(Recollect.recall)
@@ -98,13 +100,22 @@ class AsyncRecollect:
     reembed = _awaited(Recollect.reembed)
 
     async def export(self, bank: str) -> list[dict[str, Any]]:
+        """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
         return await asyncio.to_thread(lambda: list(self.sync.export(bank)))
 
-    async def copy(self, bank: str, to: AsyncRecollect, **options: Any) -> Copied:
-        return await asyncio.to_thread(self.sync.copy, bank, to.sync, **options)
+    async def copy(
+        self,
+        bank: str,
+        to: Waitable,
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+    ) -> Copied:
+        """The bank, exactly, in another store, or on a server (`recollect.aconnect`)."""
+        return await asyncio.to_thread(self.sync.copy, bank, to.sync, name=name, progress=progress)
 
     async def recall_events(
-        self, bank: str, query: str, **options: Any
+        self, bank: str, query: str, **options: Unpack[RecallOptions]
     ) -> AsyncIterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
         events = self.sync.recall_events(bank, query, **options)

@@ -6,13 +6,14 @@ has the verb's default.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, TypedDict
 
 from recollect.types import Budget, TagGroup, TagsMatch, Verbosity
 
 When = str | date | datetime
+Progress = Callable[[int, int], None]  # done, and in all; 0 where nobody knows
 
 
 class TagFilters(TypedDict, total=False):

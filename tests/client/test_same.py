@@ -4,9 +4,9 @@ answers."""
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,8 @@ import orjson
 import pytest
 
 import recollect
-from recollect.errors import (
-    InvalidInput,
-    NotFound,
-)
-from recollect.testing import open_fake
+from recollect.errors import InvalidInput, NotFound, TooLarge
+from recollect.testing import aopen_fake, open_fake
 from recollect.types import StageEvent
 
 BANK = "alice/ünï"  # a name that a path must quote
@@ -47,7 +44,10 @@ def fill(memory: Any) -> list[Any]:
     out.append(memory.restore(BANK, "m2"))
     out.append(memory.supersede(BANK, "m3", "m5"))
     out.append(memory.update_document(BANK, "note", tags=["health"]))
+    out.append(memory.create_bank("empty", {"name": "Empty", "odd": [1, {"a": None}]}))
+    out.append(memory.create_bank("empty", {"name": "other"}))
     out.append(memory.configure_bank(BANK, {"mission": "remember", "name": "Alice"}))
+    out.append(memory.relate(BANK, {"m5": {"m1": 0.5, "m4": 1.0}}))
     out.append(memory.forget(BANK, document_id="chat"))
     return out
 
@@ -61,6 +61,23 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
     yield "memories, paged", memory.memories(BANK, limit=2, after="m5")
     yield "memories, filtered", memory.memories(BANK, type="opinion", tags=["x"], tags_match="any")
     yield "memories, searched", memory.memories(BANK, contains="alice", document_id="note")
+    yield "memories, skipped", memory.memories(BANK, limit=2, after="m6", offset=1)
+    yield "memories, by tag groups", memory.memories(BANK, tag_groups=[{"not": {"tags": ["work"]}}])
+    yield (
+        "memories, by time",
+        memory.memories(BANK, time_field="mentioned_at", since="2026-05-01", until="2026-06-01"),
+    )
+    yield "documents, by tags", memory.documents(BANK, tags=["nowhere"])
+    yield "documents, by tag groups", memory.documents(BANK, tag_groups=[{"tags": ["health"]}])
+    yield "due", memory.due(BANK, now=datetime(2029, 1, 1, tzinfo=UTC))
+    yield "due, expired", memory.due(BANK, state="expired", now=datetime(2031, 1, 1, tzinfo=UTC))
+    yield "linked", memory.linked(BANK, memory.memories(BANK))
+    yield "linked, by ids", memory.linked(BANK, ["m5", "m4", "m3", "nobody"])
+    yield "entity page", memory.entity_page(BANK, limit=2, offset=1)
+    yield "entity page, by tags", memory.entity_page(BANK, tags=["job"], tags_match="any_strict")
+    yield "entity", memory.entity(BANK, memory.entities(BANK)[0].id)
+    yield "entity graph", memory.entity_graph(BANK)
+    yield "arrivals", memory.arrivals()
     yield "count", memory.count(BANK, type="opinion")
     yield "documents counted", memory.count_documents(BANK)
     yield "tags", memory.tags(BANK)
@@ -87,6 +104,8 @@ RECALLS: list[tuple[str, dict[str, Any]]] = [
     ("Who runs?", {"tags": ["health"], "tags_match": "any_strict", "min_score": 0.1}),
     ("Who runs?", {"tag_groups": [{"not": {"tags": ["health"]}}], "max_tokens": 20}),
     ("Who knits?", {"min_scores": {"semantic": 0.9}}),
+    ("Who runs?", {"without": ["rerank", "graph"], "explain": True, "prefer_observations": True}),
+    ("late apps", {"include_source_facts": True, "max_source_fact_tokens": None, "max_tokens_per_observation": 3}),
 ]  # fmt: skip
 
 
@@ -165,7 +184,7 @@ def test_a_bank_moves_through_a_server(both) -> None:
     assert [(h.text, h.score) for h in mine] == [(h.text, h.score) for h in theirs]
     assert there.clear("copy") == len(here.memories(BANK, limit=1000))
     there.delete_bank("copy")
-    assert [b.id for b in there.banks()] == [BANK]
+    assert "copy" not in [b.id for b in there.banks()]
 
 
 ERRORS = [
@@ -180,6 +199,18 @@ ERRORS = [
     (InvalidInput, lambda m: m.recall(BANK, "Who?", budget="huge")),
     (InvalidInput, lambda m: m.recall(BANK, "Who?", no_such_option=1)),
     (InvalidInput, lambda m: m.forget(BANK)),
+    (InvalidInput, lambda m: m.memories(BANK, sort="newest")),
+    (InvalidInput, lambda m: m.documents(BANK, type="world")),
+    (InvalidInput, lambda m: m.entity_page(BANK, contains="x")),
+    (InvalidInput, lambda m: m.memories(BANK, tag_groups=[{"nor": []}])),
+    (InvalidInput, lambda m: m.due(BANK, state="ripe")),
+    (InvalidInput, lambda m: m.relate(BANK, {"a": {"b": 2}})),
+    (NotFound, lambda m: m.entity(BANK, 999)),
+    (NotFound, lambda m: m.due("nobody")),
+    (NotFound, lambda m: m.relate("nobody", {})),
+    (NotFound, lambda m: m.reembed("nobody")),
+    (NotFound, lambda m: m.copy("nobody", m)),
+    (InvalidInput, lambda m: m.import_bank([{"recollect": 2, "bank": "x"}, {"half": 1}])),
     (InvalidInput, lambda m: m.import_bank([{"recollect": 99}], "x")),
 ]
 
@@ -214,16 +245,71 @@ async def test_the_async_client_gives_the_same_answers(both, serve, tmp_path: Pa
             _ = plain.results[0].explanation
 
 
-def test_both_clients_have_the_same_verbs_as_the_library() -> None:
-    only_here = {
-        "store", "embedder", "warm", "retain_accepted", "reembed", "copy", "relate", "due",
-        "arrivals", "entity", "entity_page", "entity_graph", "linked",
-    }  # fmt: skip
-    only_there = {"submit", "operation", "operations", "cancel", "drive"}
-    library = {n for n, _ in inspect.getmembers(recollect.Recollect) if not n.startswith("_")}
-    for client in (recollect.Client, recollect.AsyncClient):
-        verbs = {n for n, _ in inspect.getmembers(client) if not n.startswith("_")}
-        assert verbs - only_there == library - only_here
+def test_vectors_are_made_anew_over_http(serve, tmp_path: Path) -> None:
+    db = tmp_path / "re.db"
+    with open_fake(db, dimensions=32) as before:
+        fill(before)
+    seen: list[tuple[int, int]] = []
+    with recollect.connect(serve(db)) as there:
+        held = there.stats(BANK).memories
+        assert there.reembed(BANK, progress=lambda *told: seen.append(told)) >= held
+        assert there.recall(BANK, "Who runs?").results
+        assert there.reembed(BANK) == 0
+    assert seen[-1] == (held, held)
+
+
+def test_banks_are_copied_between_files_and_servers(both, serve, tmp_path: Path) -> None:
+    here, there = both
+    fill(here)
+    with open_fake(tmp_path / "other.db") as other, recollect.connect(serve()) as far:
+        for source, target, name in ((here, far, "a"), (there, other, "b"), (there, far, "c")):
+            copied = source.copy(BANK, target, name=name)
+            assert copied.same and not copied.there and copied.source["memory"].count > 6
+            assert source.copy(BANK, target, name=name).there
+            assert orjson.dumps(list(target.export(name))[1:]) == orjson.dumps(
+                list(source.export(BANK))[1:]
+            )
+        other.forget("b", "m1")
+        with pytest.raises(InvalidInput, match="other content"):
+            there.copy(BANK, other, name="b")
+
+
+async def test_banks_are_copied_by_the_async_ones(both, tmp_path: Path) -> None:
+    here, there = both
+    fill(here)
+    async with (
+        recollect.aconnect(there._server.url) as client,
+        aopen_fake(tmp_path / "a.db") as library,
+    ):
+        assert (await client.copy(BANK, library, name="there")).same
+        assert (await library.copy("there", client, name="back")).same
+        seen: list[tuple[int, int]] = []
+        lines = await client.export("back")
+        await client.import_bank(lines, "again", progress=lambda *told: seen.append(told))
+        assert seen[-1] == (len(lines), 0)
+        await client.warm()
+
+
+def test_lines_are_not_broken_by_what_a_text_may_hold(both) -> None:
+    here, there = both
+    odd = "Alice \u2028 runs \x0b and \x85 swims \x1c today."
+    here.retain(BANK, {"text": odd})
+    (memory,) = (line["memory"] for line in there.export(BANK) if "memory" in line)
+    assert memory["text"] == here.memories(BANK)[0].text
+    *_, result = there.recall_events(BANK, "Who runs?")
+    assert [h.text for h in result] == [memory["text"]]
+
+
+def test_a_bank_larger_than_a_request_may_be_is_imported(both, serve, tmp_path: Path) -> None:
+    here, _ = both
+    here.retain(BANK, [{"text": f"Alice counts to {n}."} for n in range(40)])
+    lines = list(here.export(BANK))
+    with recollect.connect(serve(body_limit=10_000)) as small:
+        assert sum(len(orjson.dumps(line)) for line in lines) > 20_000
+        assert small.import_bank(lines).memories == 40
+        with pytest.raises(TooLarge):
+            small.import_bank([lines[0], {"memory": "x" * 20_000}], "long")
+        assert [b.id for b in small.banks()] == [BANK] and small.arrivals() == []
 
 
 def _timeless(value: Any) -> Any:

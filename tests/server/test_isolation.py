@@ -38,6 +38,8 @@ BODIES: tuple[dict[str, Any], ...] = (
     {"state": "invalidated"},
     {"tags": ["x"]},
     {"updates": {"name": "x"}},
+    {"links": {"THEIR_MEMORY": {"THEIR_MEMORY": 1.0}, "m": {"THEIR_MEMORY": 1.0}}},
+    {"ids": ["THEIR_MEMORY"]},
     {},
 )
 QUERIES = ("", "q=z", "limit=1000", "entity_id=1", "document_id=THEIR_DOCUMENT", "tags=t&limit=9")

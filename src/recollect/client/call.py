@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, TypeVar, cast
@@ -37,8 +37,13 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     again: bool = True  # may be sent again when nobody knows whether it arrived
 
-    def content(self) -> bytes | None:
-        if self.body is None or isinstance(self.body, bytes):
+    @property
+    def streamed(self) -> bool:
+        """Whether its body is sent as it is made, and so only once."""
+        return isinstance(self.body, Iterator)
+
+    def content(self) -> bytes | Iterator[bytes] | None:
+        if self.body is None or self.streamed:
             return self.body
         return orjson.dumps(self.body, default=plain)
 
@@ -61,6 +66,23 @@ def path(bank: str, *parts: str) -> str:
     return "/".join(
         ["/v1/default/banks", quote(bank, safe=""), *(quote(p, safe="") for p in parts)]
     )
+
+
+PAGE = 500
+
+
+def pages(first: Call, items: str, limit: int | None) -> Steps[list[Any]]:
+    """Everything, or so many, however the server cuts it."""
+    out: list[Any] = []
+    cursor: dict[str, Any] = {}
+    while limit is None or len(out) < limit:
+        size = PAGE if limit is None else min(PAGE, limit - len(out))
+        given = yield Call(first.method, first.path, {**first.params, **cursor, "limit": size})
+        out += given[items]
+        if not given.get("next_cursor"):
+            break
+        cursor = {"cursor": given["next_cursor"], "offset": None}
+    return out
 
 
 def plain(value: Any) -> Any:

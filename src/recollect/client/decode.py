@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recollect.language.entities import EntityResolver
+from recollect.lifecycle import Age, Freshness
+from recollect.recall.due import Due
 from recollect.recall.explain import StageVerdict, Why
 from recollect.recall.request import recall_request
 from recollect.recall.result import RecallResult, Trace
@@ -22,7 +24,10 @@ from recollect.types import (
     Degradation,
     Document,
     Entity,
+    EntityGraph,
+    EntityProfile,
     EntityState,
+    EntityTie,
     Explanation,
     Hit,
     HitDetail,
@@ -339,8 +344,39 @@ def entity(given: Json) -> Entity:
         given["canonical_name"],
         given["kind"],
         tuple(given["aliases"]),
-        given["mention_count"],
+        given["all_mentions"],
     )
+
+
+def profile(given: Json, bank: str) -> EntityProfile:
+    seen = tuple(memory(m, bank) for m in given.get("observations", ()))
+    times = moment(given["first_seen"]), moment(given["last_seen"])
+    return EntityProfile(entity(given), given["mention_count"], *times, seen)
+
+
+def graph(given: Json, bank: str) -> EntityGraph:
+    return EntityGraph(
+        tuple(profile(node["data"], bank) for node in given["nodes"]),
+        tuple(_tie(edge["data"]) for edge in given["edges"]),
+        given["total_entities"],
+    )
+
+
+def _tie(given: Json) -> EntityTie:
+    ends = int(given["source"]), int(given["target"])
+    return EntityTie(*ends, given["weight"], moment(given["lastCooccurred"]))
+
+
+def due(given: Json, bank: str) -> Due:
+    held = Age(
+        Freshness(given["freshness"]),
+        given["factor"],
+        given["used"],
+        given["days"],
+        given["window_days"],
+        moment(given["due_at"]),
+    )
+    return Due(memory(given["memory"], bank), held, given["overdue_days"])
 
 
 def stats(given: Json) -> BankStats:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from functools import wraps
+from functools import cached_property, wraps
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 import httpx2
 import orjson
 
-from recollect.client import decode, verbs
+from recollect.client import banks as of_banks
+from recollect.client import decode, looking, reading, writing
+from recollect.client import operations as of_operations
 from recollect.client.call import Call, Steps, path
 from recollect.client.decode import Ask, Told
-from recollect.client.wire import RETRIES, Server, Stream, answer, known, server_at, unasked
+from recollect.client.wire import RETRIES, Lines, Server, Stream, answer, known, server_at, unasked
 from recollect.errors import ServerError
 from recollect.recall.result import RecallResult
 from recollect.telemetry import OnEvent
 from recollect.types import StageEvent
+
+if TYPE_CHECKING:
+    from recollect.options import Progress, RecallOptions
+    from recollect.storage.copy import Copied, Holder, Waitable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,50 +83,64 @@ class Client:
             tried += 1
             time.sleep(pause)
 
-    retain = _sent(verbs.retain)
-    retain_file = _sent(verbs.retain_file)
-    submit = _sent(verbs.submit)
-    update = _sent(verbs.update)
-    reinforce = _sent(verbs.reinforce)
-    review = _sent(verbs.review)
-    invalidate = _sent(verbs.invalidate)
-    supersede = _sent(verbs.supersede)
-    restore = _sent(verbs.restore)
-    forget = _sent(verbs.forget)
-    clear = _sent(verbs.clear)
-    why = _sent(verbs.why)
-    load = _sent(verbs.load)
-    links = _sent(verbs.links)
-    revisions = _sent(verbs.revisions)
-    banks = _sent(verbs.banks)
-    bank = _sent(verbs.bank)
-    create_bank = _sent(verbs.create_bank)
-    configure_bank = _sent(verbs.configure_bank)
-    delete_bank = _sent(verbs.delete_bank)
-    memories = _sent(verbs.memories)
-    documents = _sent(verbs.documents)
-    document = _sent(verbs.document)
-    update_document = _sent(verbs.update_document)
-    chunks = _sent(verbs.chunks)
-    count = _sent(verbs.count)
-    count_documents = _sent(verbs.count_documents)
-    tags = _sent(verbs.tags)
-    entities = _sent(verbs.entities)
-    stats = _sent(verbs.stats)
-    operation = _sent(verbs.operation)
-    operations = _sent(verbs.operations)
-    cancel = _sent(verbs.cancel)
-    import_bank = _sent(verbs.import_bank)
+    retain = _sent(writing.retain)
+    retain_file = _sent(writing.retain_file)
+    submit = _sent(writing.submit)
+    update = _sent(writing.update)
+    reinforce = _sent(writing.reinforce)
+    review = _sent(writing.review)
+    invalidate = _sent(writing.invalidate)
+    supersede = _sent(writing.supersede)
+    relate = _sent(writing.relate)
+    restore = _sent(writing.restore)
+    update_document = _sent(writing.update_document)
+    forget = _sent(writing.forget)
+    clear = _sent(writing.clear)
+    why = _sent(reading.why)
+    load = _sent(looking.load)
+    memories = _sent(looking.memories)
+    count = _sent(looking.count)
+    links = _sent(looking.links)
+    revisions = _sent(looking.revisions)
+    linked = _sent(looking.linked)
+    due = _sent(looking.due)
+    documents = _sent(looking.documents)
+    count_documents = _sent(looking.count_documents)
+    document = _sent(looking.document)
+    chunks = _sent(looking.chunks)
+    tags = _sent(looking.tags)
+    entities = _sent(looking.entities)
+    entity_page = _sent(looking.entity_page)
+    entity = _sent(looking.entity)
+    entity_graph = _sent(looking.entity_graph)
+    warm = _sent(of_banks.warm)
+    banks = _sent(of_banks.banks)
+    bank = _sent(of_banks.bank)
+    arrivals = _sent(of_banks.arrivals)
+    stats = _sent(of_banks.stats)
+    create_bank = _sent(of_banks.create_bank)
+    configure_bank = _sent(of_banks.configure_bank)
+    delete_bank = _sent(of_banks.delete_bank)
+    reembed = _sent(of_banks.reembed)
+    import_bank = _sent(of_banks.import_bank)
+    operation = _sent(of_operations.operation)
+    operations = _sent(of_operations.operations)
+    cancel = _sent(of_operations.cancel)
 
     def recall(
-        self, bank: str, query: str, *, on_event: OnEvent | None = None, **options: Any
+        self,
+        bank: str,
+        query: str,
+        *,
+        on_event: OnEvent | None = None,
+        **options: Unpack[RecallOptions],
     ) -> RecallResult:
         """What matters now, within `max_tokens`. Options are the library's. How a hit came about
         (`hit.arms`, `hit.scores`, `hit.explanation`) is asked for when somebody looks; with
         explain=True it comes along at once."""
         if on_event is not None:
             return self._told(bank, query, on_event, options)
-        body = verbs.recall_body(query, options)
+        body = reading.recall_body(query, options)
         given = answer(self._send(Call("POST", path(bank, "memories", "recall"), body=body)))
         return known(decode.recalled(given, bank, query, options, self._asking(bank, body)))
 
@@ -150,35 +170,46 @@ class Client:
         raise ServerError("the stream ended before the answer", hint="ask again")
 
     def recall_events(
-        self, bank: str, query: str, **options: Any
+        self, bank: str, query: str, **options: Unpack[RecallOptions]
     ) -> Iterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
-        body = verbs.recall_body(query, options)
+        body = reading.recall_body(query, options)
         call = Call("POST", path(bank, "memories", "recall", "stream"), body=body)
         stream = Stream(bank, query, options, self._asking(bank, body))
-        try:
-            with self._http.stream(**self._server.arguments(call)) as response:
-                if response.status_code >= 400:
-                    response.read()
-                    answer(response)
-                for line in response.iter_lines():
-                    item = stream.line(line)
-                    if item is not None:
-                        yield item
-        except httpx2.TransportError as error:
-            raise self._server.unreachable(error) from error
+        for line in self._lines(call):
+            if (item := stream.line(line)) is not None:
+                yield item
 
     def export(self, bank: str) -> Iterator[dict[str, Any]]:
         """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
-        call = Call("GET", path(bank, "dump"))
+        yield from map(orjson.loads, filter(None, self._lines(Call("GET", path(bank, "dump")))))
+
+    def _lines(self, call: Call) -> Iterator[bytes]:
+        """An answer as it comes in."""
+        lines = Lines()
         try:
             with self._http.stream(**self._server.arguments(call)) as response:
                 if response.status_code >= 400:
                     response.read()
                     answer(response)
-                yield from (orjson.loads(line) for line in response.iter_lines() if line)
+                for part in response.iter_bytes():
+                    yield from lines.add(part)
+                yield from lines.end()
         except httpx2.TransportError as error:
             raise self._server.unreachable(error) from error
+
+    def copy(
+        self,
+        bank: str,
+        to: Holder,
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+    ) -> Copied:
+        """The bank, exactly, in another store or on another server."""
+        from recollect.storage.copy import copy_lines
+
+        return copy_lines(self, to, bank, name, progress)
 
 
 # --- awaited ---------------------------------------------------------------------------------
@@ -192,6 +223,11 @@ def _awaited(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[AsyncClient, P
     return call
 
 
+async def _awaited_parts(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (part := await asyncio.to_thread(next, parts, None)) is not None:
+        yield part
+
+
 class AsyncClient:
     """`AsyncRecollect`'s verbs, asked of a server. Made by `recollect.aconnect()`."""
 
@@ -199,8 +235,15 @@ class AsyncClient:
         self._server = server
         self._http = httpx2.AsyncClient(**server.options())
 
+    @cached_property
+    def sync(self) -> Client:
+        """The same server, waited for."""
+        return Client(self._server)
+
     async def close(self) -> None:
         await self._http.aclose()
+        if "sync" in self.__dict__:
+            self.sync.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -221,7 +264,10 @@ class AsyncClient:
         tried = 0
         while True:
             try:
-                response = await self._http.request(**self._server.arguments(call))
+                arguments = self._server.arguments(call)
+                if call.streamed:
+                    arguments["content"] = _awaited_parts(arguments["content"])
+                response = await self._http.request(**arguments)
                 pause = self._server.pause(call, tried, response)
                 if pause is None:
                     return response
@@ -232,43 +278,57 @@ class AsyncClient:
             tried += 1
             await asyncio.sleep(pause)
 
-    retain = _awaited(verbs.retain)
-    retain_file = _awaited(verbs.retain_file)
-    submit = _awaited(verbs.submit)
-    update = _awaited(verbs.update)
-    reinforce = _awaited(verbs.reinforce)
-    review = _awaited(verbs.review)
-    invalidate = _awaited(verbs.invalidate)
-    supersede = _awaited(verbs.supersede)
-    restore = _awaited(verbs.restore)
-    forget = _awaited(verbs.forget)
-    clear = _awaited(verbs.clear)
-    why = _awaited(verbs.why)
-    load = _awaited(verbs.load)
-    links = _awaited(verbs.links)
-    revisions = _awaited(verbs.revisions)
-    banks = _awaited(verbs.banks)
-    bank = _awaited(verbs.bank)
-    create_bank = _awaited(verbs.create_bank)
-    configure_bank = _awaited(verbs.configure_bank)
-    delete_bank = _awaited(verbs.delete_bank)
-    memories = _awaited(verbs.memories)
-    documents = _awaited(verbs.documents)
-    document = _awaited(verbs.document)
-    update_document = _awaited(verbs.update_document)
-    chunks = _awaited(verbs.chunks)
-    count = _awaited(verbs.count)
-    count_documents = _awaited(verbs.count_documents)
-    tags = _awaited(verbs.tags)
-    entities = _awaited(verbs.entities)
-    stats = _awaited(verbs.stats)
-    operation = _awaited(verbs.operation)
-    operations = _awaited(verbs.operations)
-    cancel = _awaited(verbs.cancel)
-    import_bank = _awaited(verbs.import_bank)
+    retain = _awaited(writing.retain)
+    retain_file = _awaited(writing.retain_file)
+    submit = _awaited(writing.submit)
+    update = _awaited(writing.update)
+    reinforce = _awaited(writing.reinforce)
+    review = _awaited(writing.review)
+    invalidate = _awaited(writing.invalidate)
+    supersede = _awaited(writing.supersede)
+    relate = _awaited(writing.relate)
+    restore = _awaited(writing.restore)
+    update_document = _awaited(writing.update_document)
+    forget = _awaited(writing.forget)
+    clear = _awaited(writing.clear)
+    why = _awaited(reading.why)
+    load = _awaited(looking.load)
+    memories = _awaited(looking.memories)
+    count = _awaited(looking.count)
+    links = _awaited(looking.links)
+    revisions = _awaited(looking.revisions)
+    linked = _awaited(looking.linked)
+    due = _awaited(looking.due)
+    documents = _awaited(looking.documents)
+    count_documents = _awaited(looking.count_documents)
+    document = _awaited(looking.document)
+    chunks = _awaited(looking.chunks)
+    tags = _awaited(looking.tags)
+    entities = _awaited(looking.entities)
+    entity_page = _awaited(looking.entity_page)
+    entity = _awaited(looking.entity)
+    entity_graph = _awaited(looking.entity_graph)
+    warm = _awaited(of_banks.warm)
+    banks = _awaited(of_banks.banks)
+    bank = _awaited(of_banks.bank)
+    arrivals = _awaited(of_banks.arrivals)
+    stats = _awaited(of_banks.stats)
+    create_bank = _awaited(of_banks.create_bank)
+    configure_bank = _awaited(of_banks.configure_bank)
+    delete_bank = _awaited(of_banks.delete_bank)
+    reembed = _awaited(of_banks.reembed)
+    import_bank = _awaited(of_banks.import_bank)
+    operation = _awaited(of_operations.operation)
+    operations = _awaited(of_operations.operations)
+    cancel = _awaited(of_operations.cancel)
 
     async def recall(
-        self, bank: str, query: str, *, on_event: OnEvent | None = None, **options: Any
+        self,
+        bank: str,
+        query: str,
+        *,
+        on_event: OnEvent | None = None,
+        **options: Unpack[RecallOptions],
     ) -> RecallResult:
         """What matters now, within `max_tokens`. Options are the library's; how a hit came about
         comes along with explain=True."""
@@ -278,34 +338,46 @@ class AsyncClient:
                     return item
                 on_event(item)
             raise ServerError("the stream ended before the answer", hint="ask again")
-        body = verbs.recall_body(query, options)
+        body = reading.recall_body(query, options)
         given = answer(await self._send(Call("POST", path(bank, "memories", "recall"), body=body)))
         return known(decode.recalled(given, bank, query, options, unasked))
 
     async def recall_events(
-        self, bank: str, query: str, **options: Any
+        self, bank: str, query: str, **options: Unpack[RecallOptions]
     ) -> AsyncIterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
-        body = verbs.recall_body(query, options)
+        body = reading.recall_body(query, options)
         call = Call("POST", path(bank, "memories", "recall", "stream"), body=body)
-        stream = Stream(bank, query, options, unasked)
+        stream, lines = Stream(bank, query, options, unasked), Lines()
         try:
             async with self._http.stream(**self._server.arguments(call)) as response:
                 if response.status_code >= 400:
                     await response.aread()
                     answer(response)
-                async for line in response.aiter_lines():
-                    item = stream.line(line)
-                    if item is not None:
-                        yield item
+                async for part in response.aiter_bytes():
+                    for line in lines.add(part):
+                        if (item := stream.line(line)) is not None:
+                            yield item
         except httpx2.TransportError as error:
             raise self._server.unreachable(error) from error
 
     async def export(self, bank: str) -> list[dict[str, Any]]:
+        """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
         response = await self._send(Call("GET", path(bank, "dump")))
         if response.status_code >= 400:
             answer(response)
-        return [orjson.loads(line) for line in response.content.splitlines() if line]
+        return [orjson.loads(line) for line in response.content.split(b"\n") if line]
+
+    async def copy(
+        self,
+        bank: str,
+        to: Waitable,
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+    ) -> Copied:
+        """The bank, exactly, in another store or on another server."""
+        return await asyncio.to_thread(self.sync.copy, bank, to.sync, name=name, progress=progress)
 
 
 # --- made by ------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Server:
 
     def pause(self, call: Call, tried: int, outcome: httpx2.Response | Exception) -> float | None:
         """How long to wait before trying once more; None when that is of no use or not safe."""
-        if tried >= self.retries:
+        if tried >= self.retries or call.streamed:
             return None
         waits = min(0.1 * 2**tried * (1 + random.random()), LONGEST_WAIT_S)
         if isinstance(outcome, httpx2.Response):
@@ -94,6 +94,20 @@ def known(result: RecallResult) -> RecallResult:
     return result
 
 
+class Lines:
+    """Bytes as they come, cut at line feeds alone: JSON may hold whatever else ends a line."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def add(self, part: bytes) -> list[bytes]:
+        *whole, self._rest = (self._rest + part).split(b"\n")
+        return whole
+
+    def end(self) -> list[bytes]:
+        return [self._rest] if self._rest else []
+
+
 class Stream:
     """Server-sent events, line by line."""
 
@@ -105,17 +119,17 @@ class Stream:
         ask: Ask,
     ) -> None:
         self._bank, self._query, self._options, self._ask = bank, query, options, ask
-        self._event, self._data = "", ""
+        self._event, self._data = "", b""
 
-    def line(self, text: str) -> StageEvent | RecallResult | None:
-        name, _, value = text.partition(": ")
-        if name == "event":
-            self._event = value
-        elif name == "data":
+    def line(self, text: bytes) -> StageEvent | RecallResult | None:
+        name, _, value = text.partition(b": ")
+        if name == b"event":
+            self._event = value.decode()
+        elif name == b"data":
             self._data += value
         elif not text and self._data:
             event, data = self._event, orjson.loads(self._data)
-            self._event = self._data = ""
+            self._event, self._data = "", b""
             return self._item(event, data)
         return None
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from recollect.memory.checks import Progress, as_json, check_bank_name
+from recollect.memory.checks import as_json, check_bank_name
 from recollect.memory.parts import Parts
+from recollect.options import Progress
 from recollect.storage.base import BankStats
 from recollect.telemetry import Run
 from recollect.types import Bank
 
 if TYPE_CHECKING:
-    from recollect.storage.copy import Copied
+    from recollect.storage.copy import Copied, Holder
 
 
 class Banks(Parts):
     def banks(self) -> list[Bank]:
+        """Every bank there is, with how much it holds."""
         return self._store.banks()
 
     def bank(self, bank: str) -> Bank:
+        """One bank: when it was made and changed, how much it holds, its model and its settings."""
         found = self._store.bank(bank)
         if found is None:
             self._store.model_of(bank)  # raises with the hint
@@ -32,20 +35,30 @@ class Banks(Parts):
         return list(self._store.arrivals())
 
     def stats(self, bank: str) -> BankStats:
+        """What a bank holds, in numbers."""
         return self._store.stats(bank)
 
     def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
+        """An empty bank; one that is there already stays as it is."""
         check_bank_name(bank)
         with Run(name="create_bank", bank=bank):
             return self._store.create_bank(bank, as_json(config or {}))
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
+        """New settings of a bank, in the place of those it had."""
         return self._store.configure_bank(bank, as_json(config))
 
     def delete_bank(self, bank: str) -> None:
+        """A bank with everything in it: text, vectors, terms, links."""
         with Run(name="delete_bank", bank=bank):
             if not self._store.delete_bank(bank):
                 self.bank(bank)
+
+    def reembedding(self, bank: str) -> Iterator[tuple[int, int]]:
+        """The same group by group, for a server: vectors made, memories there are."""
+        from recollect.retain.reembed import reembedding
+
+        return reembedding(self._store, self.embedder, self._identity(), bank)
 
     def reembed(self, bank: str, *, progress: Progress | None = None) -> int:
         """Make the bank's vectors anew with this process's embedder; resumes where it stopped."""
@@ -67,6 +80,7 @@ class Banks(Parts):
         *,
         progress: Progress | None = None,
     ) -> Bank:
+        """A bank made again, exactly, from what `export` gave; nobody sees it before it is whole."""
         from recollect.storage.transfer import import_bank
 
         return self.bank(import_bank(self._store, lines, bank, progress))
@@ -74,13 +88,16 @@ class Banks(Parts):
     def copy(
         self,
         bank: str,
-        to: Banks,
+        to: Banks | Holder,
         *,
         name: str | None = None,
         progress: Progress | None = None,
     ) -> Copied:
-        """The bank, exactly, in another store. Interrupted, it goes on where it stopped."""
-        from recollect.storage.copy import copy_bank
+        """The bank, exactly, in another store, or on a server (`recollect.connect`). Between
+        stores one that was interrupted goes on where it stopped."""
+        from recollect.storage.copy import copy_bank, copy_lines
 
         check_bank_name(name or bank)
+        if not isinstance(to, Banks):
+            return copy_lines(self, to, bank, name, progress)
         return copy_bank(self._store, to._store, bank, name, progress)

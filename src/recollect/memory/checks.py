@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from recollect.errors import InvalidInput
-
-Progress = Callable[[int, int], None]
 
 
 def check_bank_name(bank: str) -> None:

@@ -56,6 +56,7 @@ class Looking(Banks):
         return self._store.count(bank, listing(self._store, bank, where))
 
     def links(self, bank: str, memory_id: str) -> list[Link]:
+        """What a memory is linked to, strongest first."""
         self.load(bank, memory_id)
         return self._store.links(bank, memory_id)
 
@@ -63,8 +64,11 @@ class Looking(Banks):
         """Earlier wordings, oldest first."""
         return self._store.revisions(bank, memory_id)
 
-    def linked(self, bank: str, memories: Sequence[Memory]) -> list[tuple[str, str, bool, float]]:
-        """Links among these memories: source, target, whether causal, weight."""
+    def linked(
+        self, bank: str, memories: Sequence[Memory | str]
+    ) -> list[tuple[str, str, bool, float]]:
+        """Links among these memories (or those of these ids): source, target, whether causal,
+        weight."""
         from recollect.recall.browse import linked
 
         return linked(self._store.view(bank), memories)
@@ -108,6 +112,7 @@ class Looking(Banks):
         return list(islice(found, offset, offset + limit))
 
     def count_documents(self, bank: str, **where: Unpack[DocumentFilters]) -> int:
+        """How many documents a listing with these filters has."""
         from recollect.recall.browse import documents
 
         if not where:
@@ -125,6 +130,7 @@ class Looking(Banks):
         return replace(found, text=text)
 
     def chunks(self, bank: str, document_id: str) -> list[Chunk]:
+        """The source text of a document, in the pieces it was cut into."""
         return self._store.document_chunks(bank, document_id)
 
     def tags(self, bank: str) -> Mapping[str, int]:
@@ -132,6 +138,7 @@ class Looking(Banks):
         return self._store.tags(bank)
 
     def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
+        """The people, places and things a bank knows, most mentioned first."""
         return self._store.entities(bank, limit)
 
     def entity_page(

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
-from recollect.memory.checks import Progress, check_bank_name, now
+from recollect.memory.checks import check_bank_name, now
 from recollect.memory.looking import Looking
+from recollect.options import Progress
 from recollect.storage.base import EVERYTHING
 from recollect.telemetry import Run
 from recollect.types import Document, Evidence, Memory, Operation, RetainResult, State

@@ -249,9 +249,10 @@ def graph(store: Store, bank: str, where: Mapping[str, Any], limit: int, least: 
 # --- memories as a graph ---------------------------------------------------------------------
 
 
-def linked(view: View, memories: Sequence[Memory]) -> list[tuple[str, str, bool, float]]:
+def linked(view: View, memories: Sequence[Memory | str]) -> list[tuple[str, str, bool, float]]:
     """Links among these memories: source, target, whether causal, weight."""
-    keys = {key: m.id for m in memories if (key := view.key_of(m.id)) is not None}
+    ids = [m if isinstance(m, str) else m.id for m in memories]
+    keys = {key: each for each in ids if (key := view.key_of(each)) is not None}
     edges = view.edges(np.array(list(keys), np.int64), Filter(), len(keys))
     out = {
         (min(s, t), max(s, t), bool(c)): float(w)

@@ -6,7 +6,7 @@ stays usable meanwhile for whoever has the old model, and an interrupted run res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -26,13 +26,25 @@ def reembed(
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """How many vectors were made. A bank that has the model already costs nothing."""
+    done = 0
+    for done, total in reembedding(store, embedder, model, bank):
+        if progress:
+            progress(min(done, total), total)
+    return done
+
+
+def reembedding(
+    store: Store, embedder: Embedder, model: ModelIdentity, bank: str
+) -> Iterator[tuple[int, int]]:
+    """Group by group: how many vectors were made, and how many memories there are. Whoever stops
+    asking can go on later; at its end the bank has the model."""
     if store.model_of(bank) == model:
-        return 0
+        return
     total, done = store.stats(bank).memories, 0
     while True:
         waiting = store.unstaged(bank, model[0], GROUP)
         if not waiting and store.switch_model(bank, model):
-            return done
+            return
         encoded = embedder.encode_passages(_passages(store, bank, waiting))
         store.stage(
             bank,
@@ -47,8 +59,7 @@ def reembed(
             ],
         )
         done += len(waiting)
-        if progress:
-            progress(min(done, total), total)
+        yield done, total
 
 
 def _passages(store: Store, bank: str, waiting: Mapping[int, Memory]) -> list[str]:

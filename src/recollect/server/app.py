@@ -39,6 +39,7 @@ from recollect.server.routes import (
     unserved,
 )
 from recollect.server.serving import Serving
+from recollect.server.uploading import is_streamed
 
 if TYPE_CHECKING:
     from recollect.memory import Recollect
@@ -152,8 +153,7 @@ def _add_middleware(app: FastAPI, serving: Serving) -> None:
     """The last one added is the first to see a request."""
     settings = serving.memory.settings
     app.add_middleware(RawPaths)
-    usual, gate = settings.body_limit, serving.gate
-    app.add_middleware(BodyLimit, limit=lambda who: gate.body_limit(who, usual))
+    app.add_middleware(BodyLimit, limit=serving.body_limit, streamed=is_streamed)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
     if settings.cors_origins:
         app.add_middleware(

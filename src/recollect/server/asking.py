@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import orjson
+
+from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when
 from recollect.server.schemas import RecallBody, SourceFactOptions, TemporalWindow
 
 _SAME = (
     "types", "budget", "max_tokens", "trace", "query_timestamp", "tags", "tags_match",
     "tag_groups", "min_score", "verbosity", "as_of", "deadline_ms", "expand_hops",
+    "without",
 )  # fmt: skip
 
 
@@ -35,6 +39,18 @@ def options(body: RecallBody) -> dict[str, Any]:
     if include.source_facts is not None:
         out |= {"include_source_facts": True, **_source_facts(include.source_facts)}
     return out
+
+
+def groups(text: str | None) -> list[dict[str, Any]] | None:
+    """A boolean tag filter as a listing is given it, in the URL."""
+    if not text:
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(
+            f"tag_groups is not JSON: {error}", hint='for example [{"tags": ["a"]}]'
+        ) from error
 
 
 def _source_facts(given: SourceFactOptions) -> dict[str, int | None]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from recollect.recall.due import Due
 from recollect.recall.result import shorten
 from recollect.server.operations import HINDSIGHT_NAMES
-from recollect.server.render import iso, unit
+from recollect.server.render import iso, unit, whole
 from recollect.storage.base import BankStats
 from recollect.types import (
     Bank,
@@ -83,6 +84,19 @@ def stats(bank: Bank, found: BankStats, operations: Mapping[str, int]) -> dict[s
     }
 
 
+def due(found: Due) -> dict[str, Any]:
+    return {
+        "memory": whole(found.memory),
+        "freshness": found.freshness.value,
+        "factor": found.age.factor,
+        "used": found.age.used,
+        "days": found.age.days,
+        "window_days": found.age.window_days,
+        "due_at": iso(found.age.due_at),
+        "overdue_days": found.overdue_days,
+    }
+
+
 def document_item(document: Document) -> dict[str, Any]:
     return {
         "id": document.id,
@@ -128,6 +142,7 @@ def entity(profile: EntityProfile) -> dict[str, Any]:
         "metadata": None,
         "kind": profile.entity.kind,
         "aliases": profile.entity.aliases,
+        "all_mentions": profile.entity.mentions,  # whatever the filter lets through
     }
 
 
@@ -135,12 +150,7 @@ def entity_graph(graph: EntityGraph, limit: int) -> dict[str, Any]:
     return {
         "nodes": [
             {
-                "data": {
-                    "id": str(p.entity.id),
-                    "label": p.entity.name,
-                    "mentionCount": p.mentions,
-                    "kind": p.entity.kind,
-                }
+                "data": entity(p) | {"label": p.entity.name, "mentionCount": p.mentions},
             }
             for p in graph.entities
         ],

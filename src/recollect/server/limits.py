@@ -57,14 +57,21 @@ class Buckets:
 
 class BodyLimit:
     """ASGI middleware: refuses a body that is larger than the caller may send, before anybody
-    reads it all. `limit` is told who asks: the Authorization header."""
+    reads it all. `limit` is told who asks: the Authorization header. What is `streamed` is never
+    held whole, and is bounded by who reads it."""
 
-    def __init__(self, app: App, limit: Callable[[str | None], int]) -> None:
+    def __init__(
+        self,
+        app: App,
+        limit: Callable[[str | None], int],
+        streamed: Callable[[MutableMapping[str, Any]], bool] = lambda scope: False,
+    ) -> None:
         self._app = app
         self._limit = limit
+        self._streamed = streamed
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or self._streamed(scope):
             await self._app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])

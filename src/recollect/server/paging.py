@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from recollect.errors import InvalidInput
+from recollect.types import Document, Memory, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ def place(cursor: str | None, offset: int) -> Place:
     try:
         kind, _, value = urlsafe_b64decode(cursor.encode()).decode().partition(":")
         if kind == "a" and value:
-            return Place(after=value)
+            return Place(offset, value)
         if kind == "o":
             return Place(offset=max(0, min(int(value), 2**31)))
     except (ValueError, Error):  # what decodes to nothing is refused below
@@ -37,11 +40,33 @@ def place(cursor: str | None, offset: int) -> Place:
     )
 
 
-def after(last: str) -> str:
-    return urlsafe_b64encode(f"a:{last}".encode()).decode()
+def last(found: Sequence[Memory | Document | Operation], limit: int) -> str | None:
+    """The cursor of the next page of a listing in an order that stays; a short page is the last."""
+    if not 0 < limit == len(found):
+        return None
+    return urlsafe_b64encode(f"a:{found[-1].id}".encode()).decode()
 
 
 def numbered(start: Place, shown: int, total: int) -> str | None:
     """The cursor of the next page of a listing that is counted."""
     seen = start.offset + shown
     return urlsafe_b64encode(f"o:{seen}".encode()).decode() if shown and seen < total else None
+
+
+def page(
+    items: Sequence[Any], total: int, limit: int, start: Place, following: str | None
+) -> dict[str, Any]:
+    """What every listing answers."""
+    return {
+        "items": items,
+        "total": total,
+        "limit": limit,
+        "offset": start.offset,
+        "next_cursor": following,
+    }
+
+
+def cut(found: Sequence[Any], limit: int, start: Place) -> dict[str, Any]:
+    """A page of what is known whole."""
+    shown = found[start.offset : start.offset + limit]
+    return page(shown, len(found), limit, start, numbered(start, len(shown), len(found)))

@@ -99,6 +99,9 @@ class RecallBody(BaseModel):
         None, gt=0, le=3_600_000, description="Addition: the best answer so far when time is up."
     )
     expand_hops: int = Field(0, ge=0, le=1, description="Addition: also the hits' neighbours.")
+    without: list[str] | None = Field(
+        None, description="Addition: parts to leave out, to see what they are worth."
+    )
     explain: bool = Field(
         False, description="Addition: how every score came about: arms, signals, terms, tree."
     )
@@ -142,6 +145,17 @@ class RetainBody(BaseModel):
     operation_id: str | None = Field(
         None, description="Names an asynchronous retain; the same again is the same operation."
     )
+
+
+class LinksBody(BaseModel):
+    """The authored links of each memory named, by id, with a weight; they take the place of those
+    it had."""
+
+    links: dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]
+
+
+class IdsBody(BaseModel):
+    ids: list[str] = Field(max_length=10_000)
 
 
 class Disposition(BaseModel):

@@ -61,6 +61,9 @@ class Serving:
     def operation_counts(self, bank: str) -> Mapping[str, int]:
         return {HINDSIGHT_NAMES[s]: n for s, n in self.operations.counts(bank).items()}
 
+    def body_limit(self, authorization: str | None) -> int:
+        return self.gate.body_limit(authorization, self.memory.settings.body_limit)
+
     def close(self) -> None:
         """Finishes what was accepted."""
         self._reading.shutdown(wait=True)

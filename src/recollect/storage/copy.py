@@ -8,21 +8,21 @@ At the end both sides are read again and compared, and only then is the bank the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from recollect.errors import InvalidInput
+from recollect.options import Progress
 from recollect.storage.arrival import Arrival, begin, parts, resume
 from recollect.storage.base import Dump, Store
 from recollect.storage.refusals import unknown_bank
 from recollect.storage.transfer import KINDS, Row, batch_of, line, rows
 from recollect.types import Bank
 
-Progress = Callable[[int, int], None]  # memories done, memories in all
 _BITS = 128
 
 
@@ -76,6 +76,54 @@ def copy_bank(
     return copied
 
 
+# --- as lines, where one end is a server ----------------------------------------------------------
+
+
+class Holder(Protocol):
+    """A memory, here or behind a server."""
+
+    def banks(self) -> list[Bank]: ...
+    def export(self, bank: str) -> Iterator[dict[str, Any]]: ...
+    def import_bank(
+        self,
+        lines: Iterable[Mapping[str, Any]],
+        bank: str | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Bank: ...
+
+
+class Waitable(Protocol):
+    """The awaited form of one."""
+
+    @property
+    def sync(self) -> Holder: ...
+
+
+def copy_lines(
+    source: Holder, target: Holder, bank: str, name: str | None, progress: Progress | None = None
+) -> Copied:
+    """As an export, which is whole or refused: one that was interrupted begins anew."""
+    name = name or bank
+    if any(b.id == name and (b.memories or b.documents) for b in target.banks()):
+        wanted, there = (_digest_lines(h.export(n)) for h, n in ((source, bank), (target, name)))
+        return _same(Copied(bank, name, wanted, there, 0, there=True))
+    sums = _Sums()
+    target.import_bank(sums.hearing(source.export(bank)), name, progress=progress)
+    there = _digest_lines(target.export(name))
+    return Copied(bank, name, sums.digests(), there, 0, there=False)
+
+
+def _digest_lines(lines: Iterable[Mapping[str, Any]]) -> Mapping[str, Digest]:
+    sums = _Sums()
+    for _ in sums.hearing(lines):
+        pass
+    return sums.digests()
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
 def _holds_something(target: Store, name: str) -> bool:
     held = target.bank(name)
     if held is None:
@@ -89,13 +137,18 @@ def _holds_something(target: Store, name: str) -> bool:
 def _compared(source: Store, target: Store, found: Bank, name: str) -> Copied:
     """The bank is there. Copied before, it is the same and nothing is left to do."""
     wanted, there = digest(source.dump(found.id)), digest(target.dump(name))
-    if wanted != there:
-        differing = [k for k in wanted if wanted[k] != there[k]]
+    return _same(Copied(found.id, name, wanted, there, 0, there=True))
+
+
+def _same(copied: Copied) -> Copied:
+    if not copied.same:
+        differing = [k for k in copied.source if copied.source[k] != copied.target[k]]
         raise InvalidInput(
-            f"the target has a bank {name!r} with other content ({', '.join(differing)} differ)",
+            f"the target has a bank {copied.name!r} with other content "
+            f"({', '.join(differing)} differ)",
             hint="copy under another name with --as, or delete that bank first",
         )
-    return Copied(found.id, name, wanted, there, 0, there=True)
+    return copied
 
 
 def _origin(bank: Bank) -> Any:
@@ -107,7 +160,8 @@ def _bring(
     dump: Dump, arrival: Arrival, bank: Bank, progress: Progress | None
 ) -> Mapping[str, Digest]:
     """Every row is read and hashed; those that are there already are not written again."""
-    sums = _Sums(dump)
+    sums = _Sums()
+    sums.add_bank(dump.model, dump.config)
     there = arrival.done
     done = Counter[str]()
     for part in parts(sums.adding(rows(dump))):
@@ -124,7 +178,8 @@ def _bring(
 
 
 def digest(dump: Dump) -> Mapping[str, Digest]:
-    sums = _Sums(dump)
+    sums = _Sums()
+    sums.add_bank(dump.model, dump.config)
     for _ in sums.adding(rows(dump)):
         pass
     return sums.digests()
@@ -133,15 +188,28 @@ def digest(dump: Dump) -> Mapping[str, Digest]:
 class _Sums:
     """Counts rows and adds up their hashes, kind by kind; `bank` is the model and the settings."""
 
-    def __init__(self, dump: Dump) -> None:
+    def __init__(self) -> None:
         self._count = Counter[str]()
         self._sum = Counter[str]()
-        self._add("bank", {"model": list(dump.model), "config": dump.config})
+
+    def add_bank(self, model: Iterable[Any], config: Mapping[str, Any]) -> None:
+        self._add("bank", {"model": list(model), "config": config})
 
     def adding(self, found: Iterator[Row]) -> Iterator[Row]:
         for kind, value in found:
             self._add(kind, line(kind, value))
             yield kind, value
+
+    def hearing(self, lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """The lines of an export, as they pass."""
+        for said in lines:
+            if "recollect" in said:
+                model = (said[n] for n in ("embedder", "dimensions", "token_dimensions"))
+                self.add_bank(model, said["config"])
+            for kind in KINDS:
+                if kind in said:
+                    self._add(kind, said[kind])
+            yield said
 
     def _add(self, kind: str, values: Any) -> None:
         told = orjson.dumps(values, option=orjson.OPT_SORT_KEYS)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from recollect.testing.contract import StoreContract
-from recollect.testing.fakes import FakeEmbedder, open_fake
+from recollect.testing.fakes import FakeEmbedder, aopen_fake, open_fake
 
-__all__ = ["FakeEmbedder", "StoreContract", "open_fake"]
+__all__ = ["FakeEmbedder", "StoreContract", "aopen_fake", "open_fake"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.aio import AsyncRecollect, aopen_memory
 from recollect.language.terms import term_hash, terms
 from recollect.memory import Recollect, open_memory
 from recollect.models.base import Encoded
@@ -64,6 +66,16 @@ def open_fake(db: str | Path, *, dimensions: int = 64, **settings: Any) -> Recol
     memory = open_memory(db, reranker="none", **settings)
     memory.embedder = FakeEmbedder(dimensions)
     return memory
+
+
+@asynccontextmanager
+async def aopen_fake(
+    db: str | Path, *, dimensions: int = 64, **settings: Any
+) -> AsyncGenerator[AsyncRecollect]:
+    """`recollect.aopen` with a `FakeEmbedder`."""
+    async with aopen_memory(db, reranker="none", **settings) as memory:
+        memory.sync.embedder = FakeEmbedder(dimensions)
+        yield memory
 
 
 @lru_cache(maxsize=1 << 14)

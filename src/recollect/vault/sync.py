@@ -9,12 +9,12 @@ finds nothing to do. What was decided can be looked at first with `dry_run`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recollect.errors import InvalidInput
 from recollect.memory import Recollect
+from recollect.options import Progress
 from recollect.vault import bank as banks
 from recollect.vault import files
 from recollect.vault.bank import Unit
@@ -29,7 +29,6 @@ from recollect.vault.to_bank import ToBank
 from recollect.vault.to_folder import ToFolder
 from recollect.vault.work import Work
 
-Progress = Callable[[int, int], None]
 PASSES = 4
 MUCH = 100
 LINKED = 500  # notes whose links are handed over in one transaction

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from recollect.errors import InvalidInput
+from recollect.options import Progress
 from recollect.types import Memory, State
 from recollect.vault import fields as mapping
 from recollect.vault.decide import Step, metadata_of
@@ -16,7 +17,6 @@ from recollect.vault.ledger import let_go
 from recollect.vault.merge import metadata
 from recollect.vault.work import Work, once
 
-Progress = Callable[[int, int], None]
 Resolve = Callable[[str], str | None]
 Made = tuple[str, ...] | None  # ids of memories; None for what was refused
 PART = 128  # notes that are retained in one call

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 
 from recollect.server import holdings
 from recollect.server.access import administering, authorize, note, reading
@@ -16,7 +16,7 @@ from recollect.server.answers import (
     BankStatsAnswer,
     Deleted,
 )
-from recollect.server.paging import numbered, place
+from recollect.server.paging import cut, place
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankBody,
@@ -55,16 +55,8 @@ async def list_banks(
         if (wanted in bank.id.casefold() or wanted in str(bank.config.get("name", "")).casefold())
         and caller.sees(bank.id)
     ]
-    page = found[start.offset : start.offset + limit]
-    return Json(
-        {
-            "banks": [holdings.bank_item(b) for b in page],
-            "total": len(found),
-            "limit": limit,
-            "offset": start.offset,
-            "next_cursor": numbered(start, len(page), len(found)),
-        }
-    )
+    listed = cut([holdings.bank_item(b) for b in found], limit, start)
+    return Json({"banks": listed.pop("items"), **listed})
 
 
 def _settings(body: BankBody) -> dict[str, Any]:
@@ -78,8 +70,18 @@ def _settings(body: BankBody) -> dict[str, Any]:
     responses=answers(BankAnswer),
     dependencies=[administering],
 )
-async def create_or_update_bank(request: Request, bank_id: BankId, body: BankBody) -> Any:
+async def create_or_update_bank(
+    request: Request,
+    bank_id: BankId,
+    body: BankBody,
+    if_none_match: Annotated[
+        Literal["*"] | None, Header(description="Addition: a bank that is there stays as it is.")
+    ] = None,
+) -> Any:
     state = serving(request)
+    if if_none_match is not None:
+        made = await state.write(state.memory.create_bank, bank_id, _settings(body))
+        return Json(holdings.profile(made))
     return Json(holdings.profile(await state.write(_put, state, bank_id, _settings(body))))
 
 

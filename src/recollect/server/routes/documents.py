@@ -18,7 +18,8 @@ from recollect.server.answers import (
     DocumentList,
     Done,
 )
-from recollect.server.paging import after, numbered, place
+from recollect.server.asking import groups
+from recollect.server.paging import cut, last, page, place
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankId,
@@ -29,6 +30,7 @@ from recollect.server.schemas import (
     Limit,
     Match,
     Offset,
+    TagGroups,
     Tags,
     Text,
 )
@@ -52,6 +54,7 @@ async def list_documents(
     q: Text = None,
     tags: Tags = None,
     tags_match: Match = "any_strict",
+    tag_groups: TagGroups = None,
     time_field: Annotated[
         Literal["created_at", "updated_at"] | None, Query(description="What the dates bound.")
     ] = None,
@@ -67,6 +70,7 @@ async def list_documents(
         "contains": q,
         "tags": tags,
         "tags_match": tags_match if tags else None,
+        "tag_groups": groups(tag_groups),
         "time_field": time_field,
         "since": start_date,
         "until": end_date,
@@ -84,15 +88,9 @@ def _listed(
     offset: int,
 ) -> dict[str, Any]:
     start, memory = place(cursor, offset), state.memory
-    page = memory.documents(bank, limit=limit, after=start.after, offset=start.offset, **where)
-    return {
-        "items": [holdings.document_item(d) for d in page],
-        "total": memory.count_documents(bank, **where),
-        "limit": limit,
-        "offset": start.offset,
-        "total_is_estimate": False,
-        "next_cursor": after(page[-1].id) if len(page) == limit > 0 else None,
-    }
+    found = memory.documents(bank, limit=limit, after=start.after, offset=start.offset, **where)
+    items, total = [holdings.document_item(d) for d in found], memory.count_documents(bank, **where)
+    return page(items, total, limit, start, last(found, limit)) | {"total_is_estimate": False}
 
 
 @router.get(
@@ -179,14 +177,7 @@ async def list_chunks(
         start = place(cursor, offset)
         document = state.memory.document(bank_id, document_id)
         found = state.memory.chunks(bank_id, document_id)
-        page = found[start.offset : start.offset + limit]
-        return {
-            "items": [holdings.chunk(c, bank_id, document.created_at) for c in page],
-            "total": len(found),
-            "limit": limit,
-            "offset": start.offset,
-            "next_cursor": numbered(start, len(page), len(found)),
-        }
+        return cut([holdings.chunk(c, bank_id, document.created_at) for c in found], limit, start)
 
     return Json(await state.read(work))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import orjson
 from fastapi import APIRouter, Query, Request
 
-from recollect.errors import InvalidInput
 from recollect.server import holdings, render
 from recollect.server.access import reading
 from recollect.server.answers import EntityAnswer, EntityGraphAnswer, EntityList, TagList
-from recollect.server.paging import numbered, place
+from recollect.server.asking import groups
+from recollect.server.paging import cut, numbered, page, place
 from recollect.server.respond import Json, answers
 from recollect.server.routes.memories import entity_number
 from recollect.server.schemas import (
@@ -29,17 +28,10 @@ from recollect.server.serving import serving
 router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["entities"])
 
 
-def _visible(tags: list[str] | None, match: str, groups: str | None) -> dict[str, Any]:
+def _visible(tags: list[str] | None, match: str, given: str | None) -> dict[str, Any]:
     """The tag filter of a listing; nothing where none is given."""
     out: dict[str, Any] = {"tags": tags, "tags_match": match} if tags or match == "exact" else {}
-    if groups:
-        try:
-            out["tag_groups"] = orjson.loads(groups)
-        except orjson.JSONDecodeError as error:
-            raise InvalidInput(
-                f"tag_groups is not JSON: {error}", hint='for example [{"tags": ["a"]}]'
-            ) from error
-    return out
+    return out | ({"tag_groups": groups(given)} if given else {})
 
 
 @router.get(
@@ -64,15 +56,8 @@ async def list_entities(
         offset=start.offset,
         **_visible(tags, tags_match, tag_groups),
     )
-    return Json(
-        {
-            "items": [holdings.entity(p) for p in found],
-            "total": total,
-            "limit": limit,
-            "offset": start.offset,
-            "next_cursor": numbered(start, len(found), total),
-        }
-    )
+    items = [holdings.entity(p) for p in found]
+    return Json(page(items, total, limit, start, numbered(start, len(found), total)))
 
 
 @router.get(
@@ -147,16 +132,7 @@ async def list_tags(
         for tag, count in every.items()
         if source == "memories" and _like(tag, q)
     ]
-    page = found[start.offset : start.offset + limit]
-    return Json(
-        {
-            "items": page,
-            "total": len(found),
-            "limit": limit,
-            "offset": start.offset,
-            "next_cursor": numbered(start, len(page), len(found)),
-        }
-    )
+    return Json(cut(found, limit, start))
 
 
 def _like(tag: str, pattern: str | None) -> bool:

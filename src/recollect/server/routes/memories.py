@@ -17,9 +17,10 @@ from recollect.server.answers import (
     Unit,
     UnitList,
 )
+from recollect.server.asking import groups
 from recollect.server.correcting import correct
 from recollect.server.giving import given_items
-from recollect.server.paging import after, numbered, place
+from recollect.server.paging import last, numbered, page, place
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankId,
@@ -30,6 +31,7 @@ from recollect.server.schemas import (
     MemoryId,
     Offset,
     RetainBody,
+    TagGroups,
     Tags,
     Text,
 )
@@ -121,6 +123,7 @@ async def list_memories(
     entity_id: Annotated[str | None, Query(description="Only what names this entity.")] = None,
     tags: Tags = None,
     tags_match: Match = "any",
+    tag_groups: TagGroups = None,
     time_field: TimeField = None,
     start_date: Moment = None,
     end_date: Moment = None,
@@ -137,6 +140,7 @@ async def list_memories(
         "entity": entity_number(entity_id),
         "tags": tags,
         "tags_match": tags_match,
+        "tag_groups": groups(tag_groups),
         "time_field": time_field,
         "since": start_date,
         "until": end_date,
@@ -156,20 +160,11 @@ def _listed(
     offset: int,
 ) -> dict[str, Any]:
     start, memory = place(cursor, offset), state.memory
-    page = memory.memories(bank, limit=limit, after=start.after, offset=start.offset, **where)
+    found = memory.memories(bank, limit=limit, after=start.after, offset=start.offset, **where)
     total = memory.count(bank, **where)
     counted = where["time_field"] is not None
-    more = len(page) == limit > 0
-    following = (
-        numbered(start, len(page), total) if counted else after(page[-1].id) if more else None
-    )
-    return {
-        "items": [render.unit(m) for m in page],
-        "total": total,
-        "limit": limit,
-        "offset": start.offset,
-        "next_cursor": following,
-    }
+    following = numbered(start, len(found), total) if counted else last(found, limit)
+    return page([render.unit(m) for m in found], total, limit, start, following)
 
 
 def entity_number(entity_id: str | None) -> int | None:

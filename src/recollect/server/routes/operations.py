@@ -11,7 +11,7 @@ from recollect.server import holdings
 from recollect.server.access import reading, writing
 from recollect.server.answers import OperationDone, OperationList, OperationStatus
 from recollect.server.operations import HINDSIGHT_NAMES
-from recollect.server.paging import after, place
+from recollect.server.paging import last, page, place
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, Cursor, Offset, OperationId
 from recollect.server.serving import serving
@@ -40,20 +40,16 @@ async def list_operations(
 
     def work() -> dict[str, Any]:
         state.memory.bank(bank_id)
-        page: list[Operation] = state.operations.operations(
+        found: list[Operation] = state.operations.operations(
             bank_id, limit=start.offset + limit, after=start.after, state=wanted, kind=type
         )[start.offset :]
         counts = state.operations.counts(bank_id)
         some = wanted is None and type is None
-        total = sum(counts.values()) if some else counts.get(wanted, 0) if wanted else len(page)
-        return {
-            "bank_id": bank_id,
-            "total": total,
-            "limit": limit,
-            "offset": start.offset,
-            "operations": [holdings.operation(o) for o in page],
-            "next_cursor": after(page[-1].id) if len(page) == limit else None,
-        }
+        total = sum(counts.values()) if some else counts.get(wanted, 0) if wanted else len(found)
+        listed = page(
+            [holdings.operation(o) for o in found], total, limit, start, last(found, limit)
+        )
+        return {"bank_id": bank_id, "operations": listed.pop("items"), **listed}
 
     return Json(await state.read(work))
 

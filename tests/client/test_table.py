@@ -1,0 +1,68 @@
+"""One table of verbs: the library, its awaited form and both clients have the same ones, which take
+the same arguments by the same names with the same defaults."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import recollect
+
+LIBRARY = recollect.Recollect
+OTHERS = (recollect.AsyncRecollect, recollect.Client, recollect.AsyncClient)
+# What verbs are made of, and what a server needs of the library.
+PARTS = {"store", "embedder", "settings", "retain_accepted", "reembedding", "sync", "drive"}
+QUEUE = {"submit", "operation", "operations", "cancel"}  # a server works when nobody waits
+# What an awaited verb must be given, or gives, differently.
+AWAITED = {"to": "Waitable", "Iterator[dict[str, Any]]": "list[dict[str, Any]]"}
+
+
+def verbs(kind: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")} - PARTS
+
+
+VERBS = sorted(verbs(LIBRARY) - {"close"})
+
+
+def arguments(verb: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    """Names, kinds, defaults and types, without self and what is typed by who is asked."""
+    given = inspect.signature(verb).parameters.values()
+    return [
+        (p.name, p.kind, p.default, None if p.name == "to" else p.annotation)
+        for p in given
+        if p.name != "self"
+    ]
+
+
+def gives(verb: Callable[..., Any]) -> str:
+    """The type of its answer, whoever waits for it."""
+    said = str(inspect.signature(verb).return_annotation)
+    return re.sub(r"^(?:Steps|Async)(?:\[(.*)\]|(.*))$", r"\1\2", said)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_every_verb_is_everywhere(other: type) -> None:
+    assert verbs(other) - QUEUE == verbs(LIBRARY)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_takes_the_same(verb: str, other: type) -> None:
+    assert arguments(getattr(other, verb)) == arguments(getattr(LIBRARY, verb))
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_gives_the_same(verb: str, other: type) -> None:
+    mine, theirs = gives(getattr(LIBRARY, verb)), gives(getattr(other, verb))
+    assert theirs in (mine, AWAITED.get(mine))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_says_what_it_does(verb: str) -> None:
+    for kind in (LIBRARY, *OTHERS):
+        assert inspect.getdoc(getattr(kind, verb)), f"{kind.__name__}.{verb}"
