@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recollect.storage.ranking import exact_dots, widened
+from recollect.storage.ranking import distinct, exact_dots, widened
+from recollect.storage.sqlite.columns import Postings
+
+IDS = st.lists(st.integers(0, 9), max_size=12)
 
 
 def test_every_finite_half_is_the_same_number_in_single_precision() -> None:
@@ -25,3 +30,31 @@ def test_equal_vectors_score_equal_wherever_they_stand() -> None:
     matrix[[0, 17, 36]] = one
     scores = exact_dots(rng.standard_normal(384).astype(np.float32), matrix)
     assert scores[0] == scores[17] == scores[36]
+
+
+@given(st.lists(st.lists(st.integers(-5, 5)), max_size=4))
+def test_distinct_keys_are_the_set_of_all_ascending(parts: list[list[int]]) -> None:
+    found = distinct(*(np.array(part, np.int64) for part in parts))
+    assert found.tolist() == sorted({key for part in parts for key in part})
+
+
+@given(st.lists(IDS, max_size=5))
+def test_postings_hold_every_row_in_the_order_given(slabs: list[list[int]]) -> None:
+    """However much of them was there at first and however much was added since."""
+    none, no_rows = np.empty(0, np.int64), np.empty(0, np.int32)
+    held = Postings.build(none, no_rows, [no_rows])
+    expected: dict[int, list[int]] = {wanted: [] for wanted in range(10)}
+    row = 0
+    for number, slab in enumerate(slabs):
+        rows = np.arange(row, row + len(slab), dtype=np.int32)
+        given_ids = np.array(slab, np.int64)
+        add = Postings.build if number == 0 else held.extend
+        held = add(given_ids, rows, [rows + 100])
+        for place, wanted in enumerate(slab, start=row):
+            expected[wanted].append(place)
+        row += len(slab)
+    together = held.get_many(np.arange(10))
+    for wanted, rows in expected.items():
+        found, (payload,) = held.get(wanted)
+        assert found.tolist() == together[wanted].tolist() == rows
+        assert payload.tolist() == [place + 100 for place in rows]

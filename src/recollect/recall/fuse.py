@@ -12,6 +12,7 @@ import numpy as np
 
 from recollect.recall.pool import ArmColumn, Pool
 from recollect.storage.base import Found, View
+from recollect.storage.ranking import distinct
 from recollect.types import Arm
 
 RRF: Mapping[Arm, float] = dict.fromkeys(Arm, 1.0)
@@ -25,8 +26,7 @@ WEIGHTED: Mapping[Arm, float] = {
 
 def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k: int) -> Pool:
     """All candidates, best fused score first; ties by key."""
-    parts = [found.keys for found in lists.values()]
-    keys = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+    keys = distinct(*(found.keys for found in lists.values()))
     fused = np.zeros(len(keys), np.float64)
     arms: dict[Arm, ArmColumn] = {}
     for arm, found in sorted(lists.items()):  # always added up in the same order

@@ -12,6 +12,7 @@ from recollect.models.base import Reranker
 from recollect.models.late import best_matches
 from recollect.recall.pool import Pool
 from recollect.storage.base import Filter, Floats, View
+from recollect.storage.ranking import distinct
 
 
 def late_interaction(
@@ -29,7 +30,7 @@ def late_interaction(
     """
     keys = pool.keys[:limit]
     before = view.standing(pool.columns.before[:limit], allowed)
-    wanted = np.union1d(keys, before[before > 0])
+    wanted = distinct(keys, before[before > 0])
     empty = np.empty((0, dimensions), np.int8)
     held = view.token_vectors(wanted)
     best = best_matches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """id → rows, with parallel payload columns: a sorted base and a short unsorted tail.
+    """id → rows, with parallel payload columns: a sorted base and a short sorted tail.
 
-    A look-up is a binary search in the base and one comparison over the tail; the tail is
-    folded into the base when it outgrows a sixteenth of it. No dictionary, so a hundred
-    thousand memories load in the time of a sort.
+    A look-up is a binary search in both; the tail is folded into the base when it outgrows a
+    sixteenth of it. No dictionary, so a hundred thousand memories load in the time of a sort.
     """
 
     ids: NDArray[np.int64]
@@ -87,42 +86,58 @@ class Postings:
             return self
         if not len(self.ids):
             return Postings.build(ids, rows, payload)
-        tail_ids = np.concatenate([self.tail_ids, ids])
-        tail_rows = np.concatenate([self.tail_rows, rows])
-        tail_payload = tuple(
-            np.concatenate([a, b]) for a, b in zip(self.tail_payload, payload, strict=True)
-        )
-        if len(tail_ids) <= max(8192, len(self.ids) // 16):
-            return Postings(self.ids, self.rows, self.payload, tail_ids, tail_rows, tail_payload)
-        return Postings.build(
-            np.concatenate([self.ids, tail_ids]),
-            np.concatenate([self.rows, tail_rows]),
-            [np.concatenate([a, b]) for a, b in zip(self.payload, tail_payload, strict=True)],
+        given = tuple(payload)
+        if len(self.tail_ids) + len(ids) > max(8192, len(self.ids) // 16):
+            parts = zip(self.payload, self.tail_payload, given, strict=True)
+            return Postings.build(
+                np.concatenate([self.ids, self.tail_ids, ids]),
+                np.concatenate([self.rows, self.tail_rows, rows]),
+                [np.concatenate(part) for part in parts],
+            )
+        order = np.argsort(ids, kind="stable")
+        at = np.searchsorted(self.tail_ids, ids[order], "right")
+        return Postings(
+            self.ids,
+            self.rows,
+            self.payload,
+            np.insert(self.tail_ids, at, ids[order]),
+            np.insert(self.tail_rows, at, rows[order]),
+            tuple(
+                np.insert(tail, at, new[order])
+                for tail, new in zip(self.tail_payload, given, strict=True)
+            ),
         )
 
     def get(self, wanted: int) -> tuple[Rows, tuple[NDArray[Any], ...]]:
-        low, high = np.searchsorted(self.ids, [wanted, wanted + 1])
-        if not len(self.tail_ids):
+        low, high = _span(self.ids, wanted)
+        more, end = _span(self.tail_ids, wanted)
+        if more == end:
             return self.rows[low:high], tuple(p[low:high] for p in self.payload)
-        more = np.flatnonzero(self.tail_ids == wanted)
-        rows = np.concatenate([self.rows[low:high], self.tail_rows[more]])
+        rows = np.concatenate([self.rows[low:high], self.tail_rows[more:end]])
         return rows, tuple(
-            np.concatenate([p[low:high], t[more]])
+            np.concatenate([p[low:high], t[more:end]])
             for p, t in zip(self.payload, self.tail_payload, strict=True)
         )
 
     def get_many(self, wanted: NDArray[np.int64]) -> list[Rows]:
         """The rows of each id."""
-        lows, highs = np.searchsorted(self.ids, wanted), np.searchsorted(self.ids, wanted, "right")
-        found = [
-            self.rows[low:high] for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
-        ]
+        found = [self.rows[low:high] for low, high in _spans(self.ids, wanted)]
         if not len(self.tail_ids):
             return found
-        return [
-            np.concatenate([rows, self.tail_rows[self.tail_ids == one]])
-            for rows, one in zip(found, wanted, strict=True)
-        ]
+        for place, (low, high) in enumerate(_spans(self.tail_ids, wanted)):
+            if low < high:
+                found[place] = np.concatenate([found[place], self.tail_rows[low:high]])
+        return found
+
+
+def _span(ids: NDArray[np.int64], wanted: int) -> tuple[int, int]:
+    low, high = ids.searchsorted([wanted, wanted + 1]).tolist()
+    return low, high
+
+
+def _spans(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    lows, highs = ids.searchsorted(wanted), ids.searchsorted(wanted, "right")
+    return zip(lows.tolist(), highs.tolist(), strict=True)
 
 
 def stable_order(ids: NDArray[np.int64]) -> NDArray[np.integer[Any]]:

@@ -70,13 +70,21 @@ class Snapshot:
         """Nothing in it was deleted, so nothing needs to be counted around."""
         return self.size == len(self.alive)
 
+    @cached_property
+    def _gapless(self) -> bool:
+        """Keys are counted up: where none is missing, a row is a distance from the first."""
+        return len(self.keys) > 0 and int(self.keys[-1] - self.keys[0]) == len(self.keys) - 1
+
     def rows_of(self, keys: NDArray[np.int64]) -> Rows:
+        if self._gapless:
+            rows = np.minimum(keys - self.keys[0], len(self.keys))
+            return np.maximum(rows, 0).astype(np.int32)
         return np.searchsorted(self.keys, keys).astype(np.int32)
 
     def known(self, keys: NDArray[np.int64]) -> Mask:
-        rows = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         if not len(self.keys):
             return np.zeros(len(keys), np.bool_)
+        rows = np.minimum(self.rows_of(keys), len(self.keys) - 1)
         return (self.keys[rows] == keys) & self.alive[rows]
 
     # --- filters ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from recollect.storage.base import (
     Mentions,
     Sharing,
 )
+from recollect.storage.ranking import distinct
 from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.index import Snapshot
@@ -41,6 +43,19 @@ _NEWEST = 8  # memories looked at at once for the one told last
 MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
     occurred_start, occurred_end, occurred_grain, mentioned_at, last_mentioned_at,
     created_at, updated_at, superseded_by, proof_count, confidence, tokens, extra"""
+
+
+# Strongest first; a pair linked both ways is one link.
+_CAUSAL = ", ".join(f"'{kind}'" for kind in sorted(CAUSAL))
+_LINKS = f"""WITH seed AS (SELECT value AS key FROM json_each(?2)),
+    linked AS (
+      SELECT key, target AS other, kind IN ({_CAUSAL}) AS causal, weight FROM seed
+        JOIN links ON links.bank = ?1 AND links.source = key
+      UNION ALL
+      SELECT key, source, kind IN ({_CAUSAL}), weight FROM seed
+        JOIN links INDEXED BY links_target ON links.bank = ?1 AND links.target = key)
+    SELECT key, other, causal, max(weight) FROM linked GROUP BY key, other, causal
+    ORDER BY key, max(weight) DESC, other, causal"""
 
 
 class SqliteView:
@@ -106,7 +121,7 @@ class SqliteView:
         rows, shared = self._shared_entities(seeds, entities, mask, per_entity)
         edges = self.edges(seeds, allowed, per_node=per_entity)
         sharing = snapshot.keys[rows]
-        keys = np.union1d(sharing, edges.target).astype(np.int64)
+        keys = distinct(sharing, edges.target)
         count = np.zeros(len(keys), np.float32)
         count[np.searchsorted(keys, sharing)] = shared
         return Expansion(
@@ -156,8 +171,7 @@ class SqliteView:
             *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist()),
         ]
         found = [
-            rows[mask[rows]][-per_entity:]
-            for rows in snapshot.entities.get_many(np.unique(np.concatenate(named)))
+            _newest(rows, mask, per_entity) for rows in snapshot.entities.get_many(distinct(*named))
         ]
         if not found:
             return np.empty(0, np.int32), np.empty(0, np.int64)
@@ -166,24 +180,10 @@ class SqliteView:
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
         asked = orjson.dumps(keys.tolist()).decode()
-        found = self._execute(
-            """WITH seed AS (SELECT value AS key FROM json_each(?2))
-            SELECT key, target, kind, weight FROM seed
-              JOIN links ON links.bank = ?1 AND links.source = key
-            UNION ALL
-            SELECT key, source, kind, weight FROM seed
-              JOIN links INDEXED BY links_target ON links.bank = ?1 AND links.target = key""",
-            (self.number, asked),
-        )
-        best: dict[tuple[int, int, bool], float] = {}
-        for key, other, kind, weight in found:  # a pair linked both ways is one link
-            pair = (key, other, kind in CAUSAL)
-            best[pair] = max(weight, best.get(pair, 0.0))
-        ordered = sorted(best.items(), key=lambda e: (e[0][0], -e[1], e[0][1:]))
-        source = np.array([e[0][0] for e in ordered], np.int64)
-        target = np.array([e[0][1] for e in ordered], np.int64)
-        causal = np.array([e[0][2] for e in ordered], np.bool_)
-        weight = np.array([e[1] for e in ordered], np.float32)
+        found = self._execute(_LINKS, (self.number, asked))
+        table = np.fromiter(chain.from_iterable(found), np.float64, 4 * len(found)).reshape(-1, 4)
+        source, target = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
+        causal, weight = table[:, 2] > 0, table[:, 3].astype(np.float32)
         # Filtered before it is cut: what may not be seen takes nobody's place.
         seen = self.allows(target, allowed)
         source, target, weight, causal = source[seen], target[seen], weight[seen], causal[seen]
@@ -232,7 +232,7 @@ class SqliteView:
     def _named(self, keys: Keys) -> list[tuple[str, ...]]:
         """The names that each memory holds; none where one is newer than the snapshot."""
         snapshot, names = self.snapshot, self.entity_cache.names
-        at, offsets = np.searchsorted(snapshot.keys, keys), snapshot.entity_offsets
+        at, offsets = snapshot.rows_of(keys), snapshot.entity_offsets
         starts = offsets[at].tolist()
         ends = offsets[np.minimum(at + 1, len(snapshot.keys))].tolist()
         ids = snapshot.entity_ids
@@ -357,18 +357,30 @@ class SqliteView:
         return out
 
 
+def _newest(rows: Rows, mask: NDArray[np.bool_], limit: int) -> Rows:
+    """The last rows that may be seen. Some names are in thousands; the end of the list nearly
+    always has enough."""
+    last = rows[-2 * limit :]
+    seen = last[mask[last]]
+    if len(seen) < limit and len(last) < len(rows):
+        seen = rows[mask[rows]]
+    return seen[-limit:]
+
+
 def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
     out = np.zeros(len(keys), np.float32)
-    mine = edges.causal == causal
-    np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
+    mine = np.flatnonzero(edges.causal == causal)
+    if len(mine):
+        np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
     return out
 
 
 def _nth_of_group(sorted_groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """0, 1, 2 … within each run of equal values."""
     at = np.arange(len(sorted_groups))
-    starts = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]] if len(at) else np.empty(0, bool)
-    return at - np.maximum.accumulate(np.where(starts, at, 0))
+    starts = at.copy()
+    starts[1:][sorted_groups[1:] == sorted_groups[:-1]] = 0
+    return at - np.maximum.accumulate(starts)
 
 
 def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) -> Memory:
