@@ -40,6 +40,9 @@ class ModelFolder:
     # Passage tokens whose vectors are not kept, and how many are kept at most.
     skip_tokens: frozenset[int] = field(default_factory=frozenset[int])
     max_tokens: int = 512
+    # Written by training/graph.py: there is nothing left for onnxruntime to simplify, and trying
+    # takes a third of the time to load.
+    simplified: bool = False
 
 
 def read_folder(path: Path) -> ModelFolder:
@@ -59,7 +62,8 @@ def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
                 f"the model {manifest['name']} lacks its file {name}",
                 hint="reinstall recollect; the models are part of the package",
             )
-        found = hashlib.sha256(file.read_bytes()).hexdigest()
+        with file.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
         if found != digest:
             raise ModelError(
                 f"{file} is not the file recollect was released with (sha256 {found[:12]}…)",
@@ -72,6 +76,7 @@ def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
         max_length=int(manifest["max_length"]),
         skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
         max_tokens=int(manifest.get("max_tokens", 512)),
+        simplified=True,
     )
 
 

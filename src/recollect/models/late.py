@@ -52,6 +52,8 @@ def pool_tokens(tokens: NDArray[np.int8], most: int) -> NDArray[np.int8]:
     Long texts repeat themselves, and so do their vectors; merging loses less than cutting and
     bounds what a memory costs on disk.
     """
+    if len(tokens) <= most:
+        return tokens
     rows = tokens.astype(np.float32)
     sizes = np.ones(len(rows), dtype=np.float32)
     while len(rows) > most:
@@ -68,4 +70,4 @@ def pool_tokens(tokens: NDArray[np.int8], most: int) -> NDArray[np.int8]:
         rows[at] = merged * (_UNIT / np.maximum(np.linalg.norm(merged, axis=1), 1e-6))[:, None]
         sizes[at] = total
         rows, sizes = np.delete(rows, at + 1, axis=0), np.delete(sizes, at + 1)
-    return np.round(rows).astype(np.int8) if len(rows) < len(tokens) else tokens
+    return np.round(rows).astype(np.int8)

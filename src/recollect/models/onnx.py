@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ CORES = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") 
 _CHARACTERS_A_TOKEN = 20
 
 Ids = NDArray[np.int64]
+_NO_TOKENS = np.empty((0, 0), dtype=np.int8)
+
+
+class Fed(NamedTuple):
+    """What a batch was given to the graph as: a row a text, filled up with zeros."""
+
+    ids: Ids
+    mask: Ids
 
 
 class _Graph:
@@ -44,7 +52,7 @@ class _Graph:
 
     def __init__(self, folder: ModelFolder, threads: int) -> None:
         self.folder = folder
-        self._session = _open_session(folder.graph, threads)
+        self._session = _open_session(folder, threads)
         self._tokenizer = _open_tokenizer(folder)
         self._feeds = frozenset(str(node.name) for node in self._session.get_inputs())
         outputs = self._session.get_outputs()
@@ -64,8 +72,8 @@ class _Graph:
 
     def outputs_of(
         self, texts: Sequence[Encoding]
-    ) -> Iterator[tuple[list[int], list[Encoding], list[NDArray[Any]], Ids]]:
-        """Batch by batch: places, texts, outputs and mask. Many batches share the cores, because
+    ) -> Iterator[tuple[list[int], list[Encoding], list[NDArray[Any]], Fed]]:
+        """Batch by batch: places, texts, outputs and what they were made of. Many batches share the cores, because
         whoever embeds that much waits for it; few are not worth the threads."""
         batches = list(self.batches(texts))
         if len(batches) < SHARED_FROM or CORES == 1:
@@ -74,10 +82,10 @@ class _Graph:
             return
         with ThreadPoolExecutor(CORES, thread_name_prefix="recollect-encode") as pool:
             runs = pool.map(self.run, [batch for _, batch in batches])
-            for (places, batch), (outputs, mask) in zip(batches, runs, strict=True):
-                yield places, batch, outputs, mask
+            for (places, batch), (outputs, fed) in zip(batches, runs, strict=True):
+                yield places, batch, outputs, fed
 
-    def run(self, batch: Sequence[Encoding]) -> tuple[list[NDArray[Any]], Ids]:
+    def run(self, batch: Sequence[Encoding]) -> tuple[list[NDArray[Any]], Fed]:
         shape = (len(batch), max(len(text.ids) for text in batch))
         ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
         for row, text in enumerate(batch):
@@ -87,21 +95,23 @@ class _Graph:
             mask[row, :size] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         named = {name: value for name, value in feeds.items() if name in self._feeds}
-        return cast("list[NDArray[Any]]", self._session.run(None, named)), mask
+        return cast("list[NDArray[Any]]", self._session.run(None, named)), Fed(ids, mask)
 
 
-def _open_session(path: Path, threads: int) -> Any:
+def _open_session(folder: ModelFolder, threads: int) -> Any:
     ort: Any = import_module("onnxruntime")  # ships no types
     options = ort.SessionOptions()
+    if folder.simplified:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(str(folder.graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a class per cause
         raise ModelError(
-            f"onnxruntime cannot load {path}: {error}",
+            f"onnxruntime cannot load {folder.graph}: {error}",
             hint="check that the file is a complete ONNX model for onnxruntime "
             f"{ort.__version__} or older",
         ) from error
@@ -135,8 +145,15 @@ class OnnxEmbedder:
                 hint="an embedder has an output sentence_embedding or last_hidden_state; "
                 "pass a cross-encoder as reranker",
             )
-        self._skip = np.array(sorted(self._graph.folder.skip_tokens), dtype=np.int64)
-        self._dimensions = int(self._encode(["size"], "", prune=False).vectors.shape[1])
+        skipped = self._graph.folder.skip_tokens
+        self._skipped = np.zeros(max(skipped, default=0) + 2, np.bool_)
+        self._skipped[list(skipped)] = True
+        stated = None if self._sentence is None else self._graph.output_shapes[self._sentence][-1]
+        self._dimensions = (
+            stated
+            if isinstance(stated, int)
+            else int(self._encode(["size"], "", prune=False).vectors.shape[1])
+        )
 
     @property
     def name(self) -> str:
@@ -157,24 +174,32 @@ class OnnxEmbedder:
         return self._encode(texts, self._graph.folder.passage_prefix, prune=True)
 
     def _encode(self, texts: Sequence[str], prefix: str, *, prune: bool) -> Encoded:
+        if not texts:
+            none = np.empty((0, self._dimensions), dtype=np.float32)
+            return Encoded(none, () if self._tokens is not None else None)
         encodings = [self._graph.tokenise(prefix + text) for text in texts]
-        vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(texts)
-        tokens: list[NDArray[np.int8]] = [np.empty((0, 0), dtype=np.int8)] * len(texts)
-        for places, batch, outputs, mask in self._graph.outputs_of(encodings):
-            for place, vector in zip(places, self._pool(outputs, mask), strict=True):
-                vectors[place] = vector
-            if self._tokens is not None:
-                for row, place in enumerate(places):
-                    ids = np.asarray(batch[row].ids, dtype=np.int64)
-                    if prune:
-                        muted = _muted(batch[row], texts[place], len(prefix))
-                        tokens[place] = self._kept(outputs, row, ids, muted)
-                    else:
-                        tokens[place] = self._weighed(outputs, row, ids)
-        return Encoded(
-            np.stack(vectors) if vectors else np.empty((0, self._dimensions), dtype=np.float32),
-            tuple(tokens) if self._tokens is not None else None,
-        )
+        order: list[int] = []
+        pooled: list[NDArray[np.float32]] = []
+        tokens: list[NDArray[np.int8]] = [_NO_TOKENS] * len(texts)
+        for places, batch, outputs, fed in self._graph.outputs_of(encodings):
+            order.extend(places)
+            pooled.append(self._pool(outputs, fed.mask))
+            if self._tokens is None:
+                continue
+            if prune:
+                muted = [
+                    _muted(text, texts[i], len(prefix))
+                    for text, i in zip(batch, places, strict=True)
+                ]
+                found = self._kept(outputs[self._tokens], fed, muted)
+            else:
+                found = self._weighed(outputs, [len(text.ids) for text in batch])
+            for place, vectors in zip(places, found, strict=True):
+                tokens[place] = vectors
+        together = np.concatenate(pooled)
+        vectors = np.empty_like(together)
+        vectors[order] = together
+        return Encoded(vectors, tuple(tokens) if self._tokens is not None else None)
 
     def _pool(self, outputs: Sequence[NDArray[Any]], mask: Ids) -> NDArray[np.float32]:
         if self._sentence is not None:
@@ -191,31 +216,38 @@ class OnnxEmbedder:
         return (pooled / norms).astype(np.float32, copy=False)
 
     def _kept(
-        self, outputs: Sequence[NDArray[Any]], row: int, ids: Ids, muted: NDArray[np.bool_]
-    ) -> NDArray[np.int8]:
-        """Of a passage: the tokens that carry meaning, and of long texts not every one."""
+        self, tokens: NDArray[np.int8], fed: Fed, muted: Sequence[NDArray[np.bool_] | None]
+    ) -> Iterator[NDArray[np.int8]]:
+        """Of passages: the tokens that carry meaning, and of long texts not every one."""
+        # The last place stands for all tokens after those that are left out.
+        kept = (fed.mask != 0) & ~self._skipped.take(fed.ids, mode="clip")
+        for row, silent in enumerate(muted):
+            mine = kept[row]
+            if silent is not None:
+                mine[: len(silent)] &= ~silent
+            # A text of stop words alone keeps its first token, so that it can be found at all.
+            mine[0] |= not mine.any()
+            yield pool_tokens(tokens[row][mine], self._graph.folder.max_tokens)
+
+    def _weighed(
+        self, outputs: Sequence[NDArray[Any]], lengths: Sequence[int]
+    ) -> Iterator[NDArray[np.int8]]:
+        """Of queries: all tokens, each as long as it is important."""
         assert self._tokens is not None
-        vectors = cast("NDArray[np.int8]", outputs[self._tokens][row, : len(ids)])
-        kept = ~np.isin(ids, self._skip) & ~muted
-        # A text of stop words alone keeps its first token, so that it can be found at all.
-        kept[0] |= not kept.any()
-        return pool_tokens(vectors[kept], self._graph.folder.max_tokens)
-
-    def _weighed(self, outputs: Sequence[NDArray[Any]], row: int, ids: Ids) -> NDArray[np.int8]:
-        """Of a query: all tokens, each as long as it is important."""
-        assert self._tokens is not None
-        vectors = cast("NDArray[np.int8]", outputs[self._tokens][row, : len(ids)])
-        if self._weights is None:
-            return vectors.copy()
-        weights = outputs[self._weights][row, : len(ids), None]
-        return np.round(vectors * weights).astype(np.int8)
+        for row, length in enumerate(lengths):
+            vectors = cast("NDArray[np.int8]", outputs[self._tokens][row, :length])
+            if self._weights is None:
+                yield vectors.copy()
+            else:
+                weights = outputs[self._weights][row, :length, None]
+                yield np.round(vectors * weights).astype(np.int8)
 
 
-def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_]:
-    """Which tokens belong to the part of a passage that is context only."""
+def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_] | None:
+    """Which tokens belong to the part of a passage that is context only, if any."""
     start, end = text.muted if isinstance(text, Passage) else (0, 0)
     if start == end:
-        return np.zeros(len(encoding.ids), dtype=np.bool_)
+        return None
     spans = np.array(encoding.offsets)
     return (
         (spans[:, 0] >= start + shift) & (spans[:, 1] <= end + shift) & (spans[:, 1] > spans[:, 0])
