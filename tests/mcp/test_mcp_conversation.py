@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from mcp_clients import LEGACY, MODERN, connected, http, over_http
 
 import recollect
-from recollect.mcp.conversation import GIVEN_S, Conversation, Conversations
+from recollect.mcp.conversation import GIVEN_S, Conversation, Conversations, Meeting
+from recollect.mcp.together import SharedConversations
 
 QUERY = "Who is Alice's manager?"
 
@@ -85,6 +91,36 @@ def test_the_conversation_unused_for_longest_goes_first() -> None:
     held.of("a")
     held.of("c")
     assert held.of("a") is first and held.of("b") is not second
+
+
+@pytest.fixture(params=["one process", "several"])
+def meeting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Meeting]]:
+    """What each process of a server has of its conversations."""
+    if request.param == "one process":
+        held = Conversations()
+        yield lambda: held
+        return
+    with ExitStack() as stack:
+
+        def opened() -> Meeting:
+            return stack.enter_context(closing(SharedConversations(tmp_path / "shared.sqlite")))
+
+        yield opened
+
+
+def test_a_conversation_has_what_it_was_given(
+    meeting: Callable[[], Meeting], filled: recollect.Recollect
+) -> None:
+    known, other = filled.memories("default")[:2]
+    meeting().of((b"me", "a")).give([known])
+    held = meeting().of((b"me", "a"))
+    assert held.has(known) and not held.has(other)
+    assert (held.bank_of(known.id), held.bank_of(other.id)) == ("default", None)
+    assert not held.has(replace(known, text="corrected"))
+    assert not meeting().of((b"me", "b")).has(known)
+    assert not meeting().of((b"you", "a")).has(known)
+    meeting().of((b"me", "a")).start_over()
+    assert not held.has(known)
 
 
 def test_what_was_given_long_ago_counts_as_not_given(filled: recollect.Recollect) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -201,6 +203,41 @@ def test_workers_share_an_address_and_see_each_others_writes(tmp_path: Path) -> 
                 assert http.get(path("b", "/stats")).json()["total_nodes"] == n + 1
     finally:
         assert server.stop() == 0
+
+
+@needs_proc
+def test_agents_are_served_by_several_workers(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db", "--workers", "2")
+    try:
+        tool(server, "retain", content="The gardener planted a tree.", bank="b")
+        first = tool(server, "recall", query="Who planted a tree?", bank="b", min_score=0)
+        assert first["results"]
+        for _ in range(8):  # to whichever worker is free
+            name = first["conversation"]
+            again = tool(server, "recall", query="Who planted a tree?", bank="b", conversation=name)
+            assert again["already_given"] and not again["results"]
+        with server.client() as http:
+            assert http.get("/version").json()["features"]["mcp"]
+            assert http.get("/metrics").is_success
+    finally:
+        assert server.stop() == 0
+
+
+def tool(server: Server, name: str, **arguments: object) -> dict[str, Any]:
+    """One call over a connection of its own."""
+    call = {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": name, "arguments": arguments},
+    }  # fmt: skip
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2025-06-18",
+    }
+    with server.client() as http:
+        answer = http.post("/mcp", json=call, headers=headers)
+    assert answer.is_success, answer.text
+    data = next(line for line in answer.text.splitlines() if line.startswith("data: {"))
+    return json.loads(data.removeprefix("data: "))["result"]["structuredContent"]
 
 
 @needs_proc

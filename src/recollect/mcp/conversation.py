@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from recollect.types import Memory
 
@@ -23,6 +24,21 @@ class _Given:
     at: float
 
 
+class Conversing(Protocol):
+    """What a call asks of its conversation, wherever that is noted."""
+
+    def has(self, memory: Memory) -> bool: ...
+    def bank_of(self, memory_id: str) -> str | None: ...
+    def give(self, memories: Iterable[Memory]) -> None: ...
+    def start_over(self) -> None: ...
+
+
+class Meeting(Protocol):
+    """The conversations of a server, by who leads them and their name."""
+
+    def of(self, key: tuple[bytes, str]) -> Conversing: ...
+
+
 class Conversation:
     """One agent's conversation. A memory that was corrected since counts as not given, and so
     does one that was given long ago."""
@@ -37,7 +53,7 @@ class Conversation:
             held = self._given.get(memory.id)
         if held is None or self._clock() - held.at > GIVEN_S:
             return False
-        return (held.bank, held.version) == (memory.bank, _version(memory))
+        return (held.bank, held.version) == (memory.bank, version(memory))
 
     def bank_of(self, memory_id: str) -> str | None:
         """Where a memory that was given came from: `load_memory` needs only its id."""
@@ -48,7 +64,7 @@ class Conversation:
     def give(self, memories: Iterable[Memory]) -> None:
         with self._lock:
             for memory in memories:
-                self._given[memory.id] = _Given(memory.bank, _version(memory), self._clock())
+                self._given[memory.id] = _Given(memory.bank, version(memory), self._clock())
                 self._given.move_to_end(memory.id)
             while len(self._given) > GIVEN:
                 self._given.popitem(last=False)
@@ -75,5 +91,5 @@ class Conversations:
             return found
 
 
-def _version(memory: Memory) -> object:
+def version(memory: Memory) -> object:
     return (memory.updated_at, memory.state, memory.text)

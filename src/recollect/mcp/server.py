@@ -28,7 +28,7 @@ from recollect.errors import InvalidInput, RecollectError
 from recollect.mcp import resources
 from recollect.mcp.answers import Answer
 from recollect.mcp.arguments import Arguments, checked, schema_of
-from recollect.mcp.conversation import Conversation, Conversations
+from recollect.mcp.conversation import Conversation, Conversations, Conversing, Meeting
 from recollect.mcp.progress import stage_events
 from recollect.mcp.tools import BY_NAME, CONVERSATION, INSTRUCTIONS, TOOLS, Tool
 from recollect.mcp.verbs import Call, warm
@@ -56,15 +56,14 @@ class Face:
     """The handlers of one server: which store, which default bank, whose conversation."""
 
     def __init__(
-        self, memory: Opened, bank: str, *, allow: Allow | None = None, http: bool = False
+        self, memory: Opened, bank: str, *, allow: Allow | None = None, http: Meeting | None = None
     ) -> None:
         check_bank_name(bank)
         self._memory = memory
         self._bank = bank
         self._allow = allow
-        self._http = http
+        self._http = http  # where conversations are held there
         self._only = Conversation()  # a process on stdio serves one conversation
-        self._held = Conversations()
 
     # --- tools -------------------------------------------------------------------------------
 
@@ -87,7 +86,7 @@ class Face:
         )
 
     def arguments(self, tool: Tool) -> Arguments:
-        takes_name = self._http and tool.name in ("recall", "load_memory")
+        takes_name = self._http is not None and tool.name in ("recall", "load_memory")
         return {**tool.arguments, "conversation": CONVERSATION} if takes_name else tool.arguments
 
     async def call_tool(
@@ -113,7 +112,7 @@ class Face:
         arguments = checked(name, self.arguments(tool), given)
         named = arguments.pop("conversation", None) or self._session(ctx)
         # Without a session the answer carries a name to come back with.
-        minted = None if named or not self._http or name != "recall" else secrets.token_hex(3)
+        minted = None if named or self._http is None or name != "recall" else secrets.token_hex(3)
         async with stage_events(ctx) as on_event:
             answer = await _in_thread(
                 lambda: tool.run(self._call(ctx, named or minted, on_event), arguments)
@@ -131,18 +130,18 @@ class Face:
         request: Any = ctx.request
         return Call(memory, self._bank, held, partial(self._allow, request), on_event)
 
-    def _conversation(self, ctx: Context, name: str | None) -> Conversation:
+    def _conversation(self, ctx: Context, name: str | None) -> Conversing:
         """On HTTP by name: the session's, or one that a call gives. The credentials are part of
         the key, so that nobody meets another's conversation."""
-        if not self._http:
+        if self._http is None:
             return self._only
         if name is None:
             return Conversation()
         who = _headers(ctx).get("authorization", "").encode()
-        return self._held.of((blake2b(who, digest_size=16).digest(), name))
+        return self._http.of((blake2b(who, digest_size=16).digest(), name))
 
     def _session(self, ctx: Context) -> str | None:
-        return _headers(ctx).get(_SESSION) if self._http else None
+        return _headers(ctx).get(_SESSION) if self._http is not None else None
 
     # --- resources ---------------------------------------------------------------------------
 
@@ -184,7 +183,11 @@ class Face:
 
 
 def make_server(
-    memory: Opened, *, bank: str = "default", allow: Allow | None = None, http: bool = False
+    memory: Opened,
+    *,
+    bank: str = "default",
+    allow: Allow | None = None,
+    http: Meeting | None = None,
 ) -> Server[Any]:
     """The tools and resources of a store as an MCP server that no transport carries yet."""
     face = Face(memory, bank, allow=allow, http=http)
@@ -212,6 +215,7 @@ def http_app(
     allow: Allow | None = None,
     path: str = "/",
     hosts: list[str] | None = None,
+    conversations: Meeting | None = None,
 ) -> Starlette:
     """An ASGI application that speaks streamable HTTP at `path`, to be mounted at `/mcp`.
 
@@ -234,6 +238,9 @@ def http_app(
         app = FastAPI(lifespan=lifespan)
         app.mount("/mcp", mcp)
 
+    Where several processes serve one address, `conversations` is what they share
+    (`recollect.mcp.together`): then no session is kept, since each call may reach another of them.
+
     An application is used once: make a new one to start again. Sessions are apart from each other: each
     remembers only what itself was given, and they end after half an hour unused. In the protocol
     revision without sessions the first recall's answer carries a name for the conversation, and
@@ -242,7 +249,7 @@ def http_app(
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    server = make_server(memory, bank=bank, allow=allow, http=True)
+    server = make_server(memory, bank=bank, allow=allow, http=conversations or Conversations())
     security = None  # the package's own: loopback only
     if hosts is not None:
         security = TransportSecuritySettings(
@@ -250,7 +257,11 @@ def http_app(
             allowed_hosts=hosts,
             allowed_origins=[f"{s}://{host}" for host in hosts for s in ("http", "https")],
         )
-    return server.streamable_http_app(streamable_http_path=path, transport_security=security)
+    return server.streamable_http_app(
+        streamable_http_path=path,
+        transport_security=security,
+        stateless_http=conversations is not None,
+    )
 
 
 def serve_stdio(memory: Opened, *, bank: str = "default") -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from recollect.errors import InvalidInput, NotFound
 from recollect.mcp import answers
 from recollect.mcp.answers import Answer, Found, Whole
-from recollect.mcp.conversation import Conversation
+from recollect.mcp.conversation import Conversation, Conversing
 from recollect.memory import Recollect
 from recollect.telemetry import OnEvent
 from recollect.types import Band, Bank, Hit, Memory
@@ -30,7 +30,7 @@ class Call:
 
     memory: Recollect
     bank: str  # when the call names none
-    conversation: Conversation = field(default_factory=Conversation)
+    conversation: Conversing = field(default_factory=Conversation)
     allowed: Callable[[str, Literal["read", "write"]], bool] = _everything
     on_event: OnEvent | None = None
 
@@ -87,7 +87,7 @@ def recall(call: Call, arguments: Arguments) -> Answer:
     return answers.recalled(result, found, verbosity)
 
 
-def _sorted_out(hits: Sequence[Hit], conversation: Conversation, k: int, again: bool) -> Found:
+def _sorted_out(hits: Sequence[Hit], conversation: Conversing, k: int, again: bool) -> Found:
     """The best k; those the conversation has are not replaced by worse ones."""
     best = hits[:k]
     given = () if again else tuple(h for h in best if conversation.has(h.memory))

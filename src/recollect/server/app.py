@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -69,10 +70,13 @@ class RawPaths:
         await self._app(scope, receive, send)
 
 
-def create_app(memory: Recollect, *, on_ready: Callable[[], None] | None = None) -> FastAPI:
-    """The server over one memory, which it closes when it stops."""
+def create_app(
+    memory: Recollect, *, on_ready: Callable[[], None] | None = None, together: Path | None = None
+) -> FastAPI:
+    """The server over one memory, which it closes when it stops. `together` is the folder of
+    several processes behind one address."""
     serving = _serving(memory)
-    mcp = McpAtWork(memory, serving.gate) if _speaks_mcp(memory) else None
+    mcp = McpAtWork(memory, serving.gate, together) if find_spec("mcp") is not None else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -107,11 +111,6 @@ def create_app(memory: Recollect, *, on_ready: Callable[[], None] | None = None)
     _add_middleware(app, serving)
     app.openapi = lambda: openapi(app)  # pyright: ignore[reportAttributeAccessIssue]
     return app
-
-
-def _speaks_mcp(memory: Recollect) -> bool:
-    """Its conversations live in one process."""
-    return find_spec("mcp") is not None and memory.settings.workers == 1
 
 
 def _serving(memory: Recollect) -> Serving:

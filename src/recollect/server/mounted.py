@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from starlette.requests import Request
@@ -24,8 +25,9 @@ class McpAtWork:
     """Made by the first request: the package behind it takes half a second to import, and most
     servers are asked over HTTP only. It runs in a task of its own until the server stops."""
 
-    def __init__(self, memory: Recollect, gate: Gate) -> None:
+    def __init__(self, memory: Recollect, gate: Gate, together: Path | None = None) -> None:
         self._memory = memory
+        self._together = together  # a folder that all processes behind the address have
         self._gate = gate
         self._made: ASGIApp | None = None
         self._task: asyncio.Task[None] | None = None
@@ -80,7 +82,12 @@ class McpAtWork:
 
         # Other machines come with a key, or were let in by --no-auth, and with a name of ours.
         hosts = None if is_loopback(self._memory.settings.host) else ["*"]
-        return http_app(self._memory, allow=self._allows, hosts=hosts)
+        shared = None
+        if self._together is not None:
+            from recollect.mcp.together import SharedConversations
+
+            shared = SharedConversations(self._together / "conversations.sqlite")
+        return http_app(self._memory, allow=self._allows, hosts=hosts, conversations=shared)
 
     async def _live(self, made: Any, ready: asyncio.Event) -> None:
         async with made.router.lifespan_context(made):

@@ -9,6 +9,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, RecollectError
@@ -50,28 +51,34 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
         from recollect.server.workers import Workers
 
         memory.close()  # nothing of it may be carried into another process
-        several = Workers(
-            bound, settings.workers, lambda b, tell: listen(Recollect(settings), b, tell)
-        )
-        with _counted_together():
-            several.run(lambda: on_ready(address(bound)))
+        with _together() as folder:
+
+            def work(shared: socket.socket, tell: Callable[[], None]) -> None:
+                listen(Recollect(settings), shared, tell, folder)
+
+            Workers(bound, settings.workers, work).run(lambda: on_ready(address(bound)))
 
 
 @contextlib.contextmanager
-def _counted_together() -> Generator[None]:
-    """A folder where the processes' metrics meet; see `metrics`."""
-    if COUNTED in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="recollect-metrics-") as folder:
-        os.environ[COUNTED] = folder
+def _together() -> Generator[Path]:
+    """A folder where the processes meet: their metrics (see `metrics`), their conversations."""
+    with tempfile.TemporaryDirectory(prefix="recollect-workers-") as folder:
+        counted = COUNTED not in os.environ
+        if counted:
+            os.environ[COUNTED] = folder
         try:
-            yield
+            yield Path(folder)
         finally:
-            del os.environ[COUNTED]
+            if counted:
+                del os.environ[COUNTED]
 
 
-def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]) -> None:
+def listen(
+    memory: Recollect,
+    bound: socket.socket,
+    on_ready: Callable[[], None],
+    together: Path | None = None,
+) -> None:
     """One process's part; the memory is closed at the end."""
     # The models load on one core while the server is imported on the other. What goes wrong is
     # said by whoever needs them.
@@ -86,7 +93,7 @@ def listen(memory: Recollect, bound: socket.socket, on_ready: Callable[[], None]
         bound.listen(BACKLOG)
         on_ready()
 
-    app = create_app(memory, on_ready=ready)
+    app = create_app(memory, on_ready=ready, together=together)
     gate = app.state.serving.gate
     app.add_middleware(OwnHost, unguarded=gate.unguarded, own=is_loopback)
     config = uvicorn.Config(

@@ -57,7 +57,7 @@ async def version(request: Request) -> Any:
     state = serving(request)
     features = {
         "observations": False,  # made by the caller, not by an LLM in the background
-        "mcp": find_spec("mcp") is not None and state.memory.settings.workers == 1,
+        "mcp": find_spec("mcp") is not None,
         "worker": True,
         "bank_config_api": True,
         "bank_llm_health": False,
