@@ -140,13 +140,14 @@ def _spans(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> Iterator[tuple[
     return zip(lows.tolist(), highs.tolist(), strict=True)
 
 
-def stable_order(ids: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+def stable_order(ids: NDArray[np.int64]) -> NDArray[np.intp]:
     """As `argsort(ids, kind="stable")`, in half the time where there are many: by 16 bits at a
     time, lowest first, which numpy sorts in linear time. Hashes are told apart by their upper 48."""
     if len(ids) < max(_MANY, 1):
         return np.argsort(ids, kind="stable")
     unsigned = ids.astype("<i8", copy=False).view("<u8") ^ np.uint64(1 << 63)
-    words = [w for w in unsigned.view("<u2").reshape(-1, 4).T if w.min() != w.max()]
+    columns = unsigned.view("<u2").reshape(-1, 4).T
+    words = [np.ascontiguousarray(c) for c in columns if c.min() != c.max()]
     order = _by_words(words[1:] if len(words) == 4 else words, len(ids))
     ordered = ids[order]
     if bool((ordered[1:] >= ordered[:-1]).all()):
@@ -154,8 +155,10 @@ def stable_order(ids: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
     return _by_words(words, len(ids))
 
 
-def _by_words(words: Sequence[NDArray[np.uint16]], count: int) -> NDArray[np.integer[Any]]:
-    order: NDArray[np.integer[Any]] = np.arange(count, dtype=np.int32)
-    for word in words:
+def _by_words(words: Sequence[NDArray[np.uint16]], count: int) -> NDArray[np.intp]:
+    if not words:
+        return np.arange(count)
+    order = np.argsort(words[0], kind="stable")
+    for word in words[1:]:
         order = order[np.argsort(word[order], kind="stable")]
     return order

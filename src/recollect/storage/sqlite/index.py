@@ -320,9 +320,8 @@ class Index:
         if not listed:
             return
         found, rows = _joined([x.terms for x in listed])
-        self._terms = self._terms.extend(
-            found["term"].astype(np.int64), rows, [found["length"], found["tf"], found["field"]]
-        )
+        payload = [np.ascontiguousarray(found[name]) for name in ("length", "tf", "field")]
+        self._terms = self._terms.extend(found["term"].astype(np.int64), rows, payload)
         # A row's postings stand together, field by field: each change begins another field.
         owner = rows.astype(np.int64) * _FIELDS + found["field"]
         first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]]) if len(owner) else owner
