@@ -43,6 +43,10 @@ def both_ways(cause: int, effect: int, kind: str, weight: float) -> Iterable[Key
         yield KeyLink(effect, cause, LinkKind.CAUSED_BY, weight)
 
 
+def clause_terms(clause: str) -> list[int]:
+    return [term_hash(t) for t in query_terms(clause)]
+
+
 def mentioned_in(
     clause: str, view: Writing, fresh: Mapping[int, frozenset[str]], but: int
 ) -> list[tuple[int, float]]:
@@ -50,7 +54,7 @@ def mentioned_in(
     terms = query_terms(clause)
     if not terms:
         return []
-    found = view.keyword([term_hash(t) for t in terms], Filter(), CAUSAL_LOOKUPS)
+    found = view.keyword(clause_terms(clause), Filter(), CAUSAL_LOOKUPS)
     held = {k: frozenset(query_terms(m.text)) for k, m in view.load(found.keys.tolist()).items()}
     cover = {
         key: len(words.intersection(terms)) / len(terms)

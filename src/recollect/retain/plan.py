@@ -18,7 +18,14 @@ from recollect.language.tokens import count_tokens
 from recollect.retain.dedupe import NEAR_COSINE, is_nearly_same, is_same, replaced_by
 from recollect.retain.extract import Source
 from recollect.retain.items import Fact
-from recollect.retain.link import SEMANTIC_FLOOR, both_ways, mentioned_in, semantic_links
+from recollect.retain.link import (
+    CAUSAL_LOOKUPS,
+    SEMANTIC_FLOOR,
+    both_ways,
+    clause_terms,
+    mentioned_in,
+    semantic_links,
+)
 from recollect.retain.naming import Naming
 from recollect.retain.opinion import FIRST_CONFIDENCE, moved
 from recollect.retain.prepare import Prepared
@@ -31,6 +38,7 @@ from recollect.storage.base import (
     NewEvidence,
     NewMemory,
     Retire,
+    ServedWriting,
     Writing,
 )
 from recollect.storage.ranking import dots
@@ -399,6 +407,10 @@ class Planner:
             return
         among = self._among[np.ix_(state.new_at, state.new_at)]
         state.links.extend(semantic_links(fresh, among, [near[i] for i in state.new_at]))
+        if isinstance(self._view, ServedWriting):
+            told = (r for n in state.new_at for r in flat[n][1].causal if not r.previous)
+            clauses = dict.fromkeys(clause for r in told for clause in (r.cause, r.effect))
+            self._view.expect([clause_terms(clause) for clause in clauses], CAUSAL_LOOKUPS)
         for number in state.new_at:
             source, prepared = flat[number]
             follows = number > 0 and flat[number - 1][0] is source

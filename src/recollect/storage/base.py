@@ -255,6 +255,15 @@ class ServedView(ABC):
     def gather(self, ask: Ask) -> None: ...
 
 
+class ServedWriting(ABC):
+    """The same under the write lock, for a plan that looks up many things by their words."""
+
+    @abstractmethod
+    def expect(self, lookups: Sequence[Sequence[int]], k: int) -> None:
+        """Read at once what `keyword` and `load` will be asked for, one by one: the `k` best for
+        each of these lists of terms."""
+
+
 # --- what a commit writes ------------------------------------------------------------------
 
 

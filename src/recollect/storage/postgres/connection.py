@@ -8,13 +8,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from struct import pack
 from typing import Any, TypeVar
 
+import numpy as np
 import psycopg
 from pgvector import HalfVector
 from pgvector.psycopg.halfvec import HalfVectorBinaryDumper
 from psycopg import Connection, errors
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Format
 from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -28,6 +32,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from recollect.storage.base import Floats
 from recollect.telemetry import waited
 
 log = logging.getLogger("recollect.postgres")
@@ -60,6 +65,32 @@ class Holders:
             self._count[thread] += change
             if not self._count[thread]:
                 del self._count[thread]
+
+
+class HalfVectors:
+    """Rows of a matrix, as one array of vectors."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Floats) -> None:
+        self.rows = rows
+
+
+class _ArrayDumper(Dumper):
+    """In the form in which the server takes arrays: written as text, hundreds of vectors would
+    cost more than looking for their neighbours."""
+
+    format = Format.BINARY
+    element = 0
+
+    def dump(self, obj: HalfVectors) -> bytes:
+        count, length = obj.rows.shape
+        head = [("size", ">i4"), ("length", ">i2"), ("unused", ">i2")]
+        sent = np.zeros(count, [*head, ("numbers", ">f2", (length,))])
+        sent["size"], sent["length"] = 4 + 2 * length, length
+        sent["numbers"] = obj.rows
+        dimensions, nulls, first = 1, 0, 1
+        return pack(">5i", dimensions, nulls, self.element, count, first) + sent.tobytes()
 
 
 class Connections:
@@ -133,6 +164,8 @@ class Connections:
             # Vectors go out as the server takes them; they come back as the bytes it sends.
             kind = type("HalfVectors", (HalfVectorBinaryDumper,), {"oid": self._info.oid})
             connection.adapters.register_dumper(HalfVector, kind)
+            of = {"oid": self._info.array_oid, "element": self._info.oid}
+            connection.adapters.register_dumper(HalfVectors, type("ArrayOf", (_ArrayDumper,), of))
 
     # --- taking one --------------------------------------------------------------------------
 

@@ -215,9 +215,7 @@ class Searching:
         """Best first, so many at a time as the filter may leave, until k have passed it."""
         scores = self._scored(terms)
         keys = np.flatnonzero(scores > 0)
-        # Hardly anything is withdrawn; of another filter nobody knows.
-        take = k + k // 32 + 8 if allowed == Filter() else 4 * (k + 32)
-        tried, passed = 0, np.empty(0, np.int64)
+        take, tried, passed = first_try(k, allowed), 0, np.empty(0, np.int64)
         while tried < len(keys) and len(passed) < k:
             if tried and len(passed) < FEW * tried:  # hardly anything passes: ask for all that does
                 every = unpacked(self._blob("all_allowed_keys", allowed, prepare=False), _KEY)
@@ -337,6 +335,12 @@ class Searching:
             return np.zeros(len(keys), np.bool_)
         blob = self._blob("allowed_keys", allowed, keys=listed(wanted))
         return np.isin(keys, unpacked(blob, _KEY).astype(np.int64))
+
+
+def first_try(k: int, allowed: Filter) -> int:
+    """Of the best by words, so many are looked at first to find `k` that pass the filter: hardly
+    anything is withdrawn; of another filter nobody knows."""
+    return k + k // 32 + 8 if allowed == Filter() else 4 * (k + 32)
 
 
 def index_settings(near: int, least: int = LEAST_EF) -> Settings:

@@ -36,6 +36,7 @@ from recollect.storage.postgres.replica import Replica
 from recollect.storage.postgres.rows import BankRows
 from recollect.storage.postgres.schema import TABLES, prepare
 from recollect.storage.postgres.session import Head, ReadSession, Session, WriteSession
+from recollect.storage.postgres.tail import Tail, Tails
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.postgres.write import Writer
 from recollect.storage.postgres.writing import WritingView
@@ -66,6 +67,7 @@ class PostgresStore(Lists):
         self._model = model
         self._lock = threading.Lock()
         self._names: OrderedDict[str, EntityCache] = OrderedDict()
+        self._tails = Tails()
         prepare(dsn, schema)
 
         holders = Holders()
@@ -238,11 +240,18 @@ class PostgresStore(Lists):
         def work(session: WriteSession, head: Head, commit: UUID) -> int:
             if head.arriving is not None:
                 raise unknown_bank(bank)
-            view = WritingView(bank, head, session, self._entities(bank, head, session))
-            return self._write(session, bank, head, plan(view), commit)
+            tail = self._tails.get(bank, head.seq, head.indexed_key)
+            view = WritingView(bank, head, session, self._entities(bank, head, session), tail)
+            batch = plan(view)
+            seq = self._write(session, bank, head, batch, commit)
+            grown = None if view.tail is None else view.tail.grown(batch)
+            tries.append((seq, head.indexed_key, grown))
+            return seq
 
+        tries: list[tuple[int, int, Tail | None]] = []  # the last one got through
         try:
             seq = self._commit(bank, work)
+            self._tails.keep(bank, *tries[-1])
         except BaseException:
             self._unlearn(bank)
             raise

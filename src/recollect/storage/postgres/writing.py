@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from pgvector import HalfVector
 
-from recollect.storage.base import Filter, Floats, Found
+from recollect.storage.base import Ask, Filter, Floats, Found, Keys, ServedWriting
+from recollect.storage.postgres.connection import HalfVectors
 from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.held import HEAD, unpacked, vector_type
 from recollect.storage.postgres.queries import query
-from recollect.storage.postgres.search import index_settings
+from recollect.storage.postgres.search import first_try, index_settings
+from recollect.storage.postgres.session import Head, WriteSession
+from recollect.storage.postgres.tail import SLAB, Slab, Tail
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.ranking import exact_dots, top
-from recollect.storage.sqlite.nearest import Near, nearest_in_slab, nearest_of_slabs
+from recollect.storage.sqlite.entities import EntityCache
+from recollect.types import Memory
 
 _FEW = 8  # vectors; more are cheaper compared with the bank's all at once
-SLAB = 8_192  # vectors read at a time
 NEIGHBOURS_EF = 32  # how wide the index looks for the few nearest of a new memory: finds them all
 
 
-class WritingView(PostgresView):
+class WritingView(PostgresView, ServedWriting):
     """The bank's row is locked, so what this view reads is what the commit changes."""
+
+    def __init__(
+        self,
+        bank: str,
+        head: Head,
+        session: WriteSession,
+        entities: EntityCache,
+        tail: Tail | None = None,
+    ) -> None:
+        super().__init__(bank, head, session, entities)
+        self.tail = tail  # read when it is first needed, if it is not known already
+        self._tried: dict[int, bool] = {}  # keys, and whether anybody may see them
+        self._loaded: dict[int, Memory] = {}
 
     @property
     def next_key(self) -> int:
@@ -38,25 +54,25 @@ class WritingView(PostgresView):
         database would compare them pair by pair, at fifty times the cost."""
         if len(vectors) < _FEW:
             return [self.semantic(v, Filter(), k, floor) for v in vectors]
-        indexed = self.head.indexed_key
-        rest = self._nearest_of_many(vectors, k, floor, after=indexed)
-        if not indexed:
-            return rest
-        near = self._nearest_indexed(vectors, k, floor)
-        return [_merged(a, b, k) for a, b in zip(near, rest, strict=True)]
+        if self.tail is None:
+            self.tail = self._read_tail()
+        if not self.head.indexed_key:
+            return self.tail.nearest(vectors, k, floor)
+        with ThreadPoolExecutor(1) as aside:  # while the server is at the rest
+            rest = aside.submit(self.tail.nearest, vectors, k, floor)
+            near = self._nearest_indexed(vectors, k, floor)
+            return [_merged(a, b, k) for a, b in zip(near, rest.result(), strict=True)]
 
-    def _nearest_of_many(self, vectors: Floats, k: int, floor: float, after: int) -> list[Found]:
-        kind = vector_type(self.head.dimensions)
-        parts: list[Near] = []
+    def _read_tail(self) -> Tail:
+        kind, after, tail = vector_type(self.head.dimensions), self.head.indexed_key, Tail()
         while True:
             rows = unpacked(self._blob("slab", Filter(), after=after, limit=SLAB), kind)
             if len(rows):
                 keys = rows["key"].astype(np.int64)
-                held = rows["vector"].astype(np.float16)
-                parts.append(nearest_in_slab(vectors, keys, held, k, floor))
+                tail = tail.plus(Slab(keys, rows["vector"].astype(np.float32)))
                 after = int(keys[-1])
             if len(rows) < SLAB:
-                return nearest_of_slabs(parts, len(vectors), k)
+                return tail
 
     def _nearest_indexed(self, vectors: Floats, k: int, floor: float) -> list[Found]:
         """All in one statement, each by the index."""
@@ -64,7 +80,7 @@ class WritingView(PostgresView):
         given = {
             "bank": self.bank,
             **values,
-            "vectors": [HalfVector(v).to_text() for v in vectors],
+            "vectors": HalfVectors(vectors),
             "near": k + 4,
             "indexed": self.head.indexed_key,
         }
@@ -85,6 +101,39 @@ class WritingView(PostgresView):
         scores = exact_dots(vector, held)
         over = scores >= floor
         return Found(*top(scores[over], keys[over], k))
+
+    # --- looked up by words, many at once --------------------------------------------------------
+
+    def expect(self, lookups: Sequence[Sequence[int]], k: int) -> None:
+        terms = dict.fromkeys(term for lookup in lookups for term in lookup)
+        if not terms:
+            return
+        self.gather(Ask(None, tuple(terms), Filter(), 0))
+        best = [self._best(lookup, k) for lookup in lookups]
+        keys = np.unique(np.concatenate(best))
+        passed = self.allows(keys, Filter())
+        self._tried |= zip(keys.tolist(), passed.tolist(), strict=True)
+        wanted = {key for found in best for key in self._passing(found, Filter(), k)[:k].tolist()}
+        self._loaded |= super().load(sorted(wanted))
+
+    def _best(self, terms: Sequence[int], k: int) -> Keys:
+        """As many as `keyword` tries first."""
+        scores = self._scored(terms)
+        keys = np.flatnonzero(scores > 0)
+        return top(scores[keys], keys, first_try(k, Filter()))[0]
+
+    def _passing(self, keys: Keys, allowed: Filter, k: int) -> Keys:
+        if allowed == Filter() and all(key in self._tried for key in keys.tolist()):
+            return keys[[self._tried[key] for key in keys.tolist()]]
+        return super()._passing(keys, allowed, k)
+
+    def load(self, keys: Iterable[int]) -> Mapping[int, Memory]:
+        wanted = list(keys)
+        missing = [key for key in wanted if key not in self._loaded]
+        found = {**self._loaded, **(super().load(missing) if missing else {})}
+        return {key: found[key] for key in wanted if key in found}
+
+    # --- documents -------------------------------------------------------------------------------
 
     def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
         """Whether this memory was told at this very moment by this document before."""

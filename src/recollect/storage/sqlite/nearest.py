@@ -41,9 +41,9 @@ def nearest_of_slabs(found: Sequence[Near], count: int, k: int) -> list[Found]:
 
 
 def nearest_in_slab(
-    vectors: Floats, keys: Keys, held: NDArray[np.float16], k: int, floor: float
+    vectors: Floats, keys: Keys, held: NDArray[np.float16] | Floats, k: int, floor: float
 ) -> Near:
-    scores = vectors @ held.astype(np.float32).T
+    scores = vectors @ held.astype(np.float32, copy=False).T
     which, at = np.nonzero(scores >= floor)
     if len(which) > CROWD * len(vectors):  # near-duplicates by the thousand: the best will do
         keep = min(4 * k, len(keys))

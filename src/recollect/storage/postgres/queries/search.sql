@@ -169,7 +169,7 @@ WHERE t.bank_id = %(bank)s AND t.key = ANY(%(keys)s::bigint[]) AND t.data IS NOT
 
 -- name: nearest_indexed
 SELECT asked.number, near.key, near.vector
-FROM unnest(%(vectors)s::text[]::halfvec[]) WITH ORDINALITY AS asked (vector, number)
+FROM unnest(%(vectors)s::halfvec[]) WITH ORDINALITY AS asked (vector, number)
 CROSS JOIN LATERAL (
   SELECT f.key, f.vector FROM features f
   WHERE f.bank_id = %(bank)s AND f.key <= %(indexed)s AND {allowed}
