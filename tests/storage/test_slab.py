@@ -12,10 +12,23 @@ from hypothesis import strategies as st
 
 import recollect.storage.sqlite.slab as reading
 from recollect.errors import StoreDamaged
+from recollect.language.terms import term_hash
+from recollect.lifecycle import WINDOWS
+from recollect.storage.base import NO_TIME
+from recollect.storage.ranking import Field
 from recollect.storage.sqlite.columns import stable_order
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, POSTING, RECORD
+from recollect.storage.sqlite.record import (
+    KEY_BITS,
+    KEY_MASK,
+    POSTING,
+    RECORD,
+    Unseen,
+    postings,
+    record,
+)
 from recollect.storage.sqlite.slab import FeatureRow, Slab, slab_of, slabs_of_bank
 from recollect.testing import open_fake
+from recollect.types import Memory
 
 BANK, DIMENSIONS = 3, 4
 
@@ -94,3 +107,19 @@ def test_numbers_are_ordered_as_a_stable_sort_orders_them(values: list[int]) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("recollect.storage.sqlite.columns._MANY", 0)
         assert stable_order(ids).tolist() == np.argsort(ids, kind="stable").tolist()
+
+
+def test_a_packed_row_reads_back_as_the_arrays_an_index_is_made_of() -> None:
+    told = {"kind": "lesson", "tags": ("x", "y"), "proof_count": 3, "tokens": 5, "title": "Bees"}
+    memory = Memory(id="m", bank="b", text="bees, bees", **told)
+    (packed,) = np.frombuffer(record(memory, Unseen(-7, 8, 9, 10, None)), RECORD)
+    assert (packed["statement"], packed["slot"], packed["before"]) == (-7, 8, 9)
+    assert (packed["known_from"], packed["known_until"]) == (10, NO_TIME)
+    assert (packed["proof"], packed["tokens"], packed["labels"]) == (3, 5, 2)
+    assert packed["lifetime_days"] == WINDOWS["lesson"]
+    found = np.frombuffer(postings(memory), POSTING)
+    bee = found[found["term"] == term_hash("bee")]
+    assert {(p["field"], p["tf"], p["length"]) for p in bee} == {
+        (Field.BODY, 2, 2),
+        (Field.TITLE, 1, 1),
+    }

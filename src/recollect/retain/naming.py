@@ -40,6 +40,11 @@ class Naming:
 
     def _resolve(self, name: str, kind: str, context: Sequence[int]) -> int:
         found = self._resolver.resolve(name, kind, context)
+        known = found.entity
+        if known is not None and found.new_name in ("", known.name) and not found.new_aliases:
+            held = self.entities.get(known.id)
+            if held is not None and held.mentions == known.mentions:
+                return known.id  # most names: nothing to learn
         if found.entity is None:
             number, self._next = self._next, self._next + 1
             entity = Entity(number, found.new_name, kind, tuple(sorted(found.new_aliases)), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,22 +46,20 @@ class Prepared:
 
 def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
     """Type and time, where the caller did not give them."""
+    changes: dict[str, Any] = {}
     if fact.type is None:
-        fact = replace(
-            fact, type=MemoryType(fact_type(fact.text, fact.speaker, tuple(agent_names)))
-        )
+        changes["type"] = MemoryType(fact_type(fact.text, fact.speaker, tuple(agent_names)))
     if fact.occurred_start is None and fact.occurred_end is None and fact.said_at is not None:
         found = ground(fact.text, fact.said_at)
         if found is not None:
-            fact = replace(
-                fact,
-                occurred_start=found.start,
-                occurred_end=found.end,
-                occurred_grain=found.grain.value if found.grain else None,
-                recurrence=found.recurrence,
-                duration_s=found.duration.total_seconds() if found.duration else None,
-            )
-    return fact
+            changes |= {
+                "occurred_start": found.start,
+                "occurred_end": found.end,
+                "occurred_grain": found.grain.value if found.grain else None,
+                "recurrence": found.recurrence,
+                "duration_s": found.duration.total_seconds() if found.duration else None,
+            }
+    return replace(fact, **changes) if changes else fact
 
 
 def grounded(

@@ -39,7 +39,7 @@ def in_turn(sources: Sequence[Source], newest: Memory | None) -> list[Fact]:
             previous = (
                 said(last.speaker, last.text) if last is not None and _answers(turn, last) else None
             )
-            out.append(replace(fact, previous=previous))
+            out.append(fact if previous == fact.previous else replace(fact, previous=previous))
             last = turn
     return out
 

@@ -139,17 +139,10 @@ def words_of(text: str) -> list[Word]:
 
 
 def _match(text: str, matcher: NameMatcher, words: list[Word], taken: _Taken) -> None:
-    index = 0
-    while index < len(words):
-        hit = matcher.at(text, words, index)
-        if hit is None:
-            index += 1
-            continue
-        size, kind = hit
+    for index, size, kind in matcher.runs(text, words):
         if kind == "other":
             kind = "person" if looks_like_person(words, index, size) else "other"
         taken.add(words[index].start, words[index + size - 1].end, kind, replace=True)
-        index += size
 
 
 def _lower_case_names(words: list[Word], taken: _Taken) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -59,11 +59,21 @@ class NameMatcher:
         if name != name.lower() and (short or everyday):
             self._spelled.setdefault(words, set()).add(name)
 
-    def at(self, text: str, words: Sequence[Word], index: int) -> tuple[int, str] | None:
-        """The longest name that begins at ``index``: how many words, and its kind."""
-        longest = self._longest.get(words[index].folded)
-        if longest is None:
-            return None
+    def runs(self, text: str, words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+        """Names from left to right, the longest at each place: where, how many words, its kind."""
+        free = 0
+        for index, word in enumerate(words):
+            longest = self._longest.get(word.folded)
+            if longest is None or index < free:
+                continue
+            hit = self._at(text, words, index, longest)
+            if hit is not None:
+                free = index + hit[0]
+                yield index, *hit
+
+    def _at(
+        self, text: str, words: Sequence[Word], index: int, longest: int
+    ) -> tuple[int, str] | None:
         size = min(longest, len(words) - index)
         while size:
             run = words[index : index + size]

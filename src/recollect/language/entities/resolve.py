@@ -243,6 +243,8 @@ def _new(name: str, key: Key, kind: str) -> Resolution:
 
 
 def _merged(entity: KnownEntity, name: str) -> Resolution:
+    if name == entity.name:
+        return Resolution(entity, name, frozenset())
     known = {entity.name, *entity.aliases}
     better = _fuller(entity.name, name, entity.kind)
     aliases = frozenset({name, entity.name}) - {better} - entity.aliases

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 _CJK = "぀-ヿ㐀-鿿"
 # Letters and digits part ("3pm", "14april"); elided articles ("l'été") and 's stand alone;
@@ -62,8 +62,9 @@ _FOLD = str.maketrans({"’": "'", "‘": "'", "０": "0", "１": "1", "２": "2
 Entry = tuple[tuple[str, ...], list[tuple[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
+    """A tuple: a text has dozens, and a frozen dataclass takes several times as long to make."""
+
     word: str
     start: int
     end: int

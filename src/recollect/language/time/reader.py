@@ -26,7 +26,7 @@ from recollect.language.time.licence import licensed, negated
 from recollect.language.time.period import Context, Direction, Period, months, settle, weekday
 from recollect.language.time.rules.clock import part_of_day, part_on
 from recollect.language.time.rules.numbers import Duration
-from recollect.language.time.shapes import shapes_at
+from recollect.language.time.shapes import begins_shape, shapes_at
 from recollect.language.time.types import Grain, TimeExpression, TimeRange
 
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
@@ -104,7 +104,10 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
     lexical: list[list[Edge]] = [[] for _ in words]
     ends = {token.end: place + 1 for place, token in enumerate(reading.tokens)}
     blocked_to = 0
+    entries = reading.lexicon.entries
     for at, token in enumerate(reading.tokens):
+        if token.word not in entries and not begins_shape(token.word):
+            continue
         found = list(matches(reading.lexicon, words, at))
         weekdays = any(pairs[0][0] == "WEEKDAY" for pairs, _ in found)
         named = weekdays and at > 0 and reading.text[token.start].isupper()  # "on Sat at 5"
@@ -206,7 +209,9 @@ def _expression(
     )
 
 
-def _read(reading: Reading, context: Context, anchor: datetime) -> list[TimeExpression]:
+def _read(
+    reading: Reading, context: Context, anchor: datetime, *, events: bool
+) -> list[TimeExpression]:
     chart = Chart(_grammar(), _lexical(reading, context), context)
     taken = [False] * len(reading.tokens)
     found: list[TimeExpression] = []
@@ -218,8 +223,9 @@ def _read(reading: Reading, context: Context, anchor: datetime) -> list[TimeExpr
         if expression is not None:
             taken[at:end] = [True] * (end - at)
             found.append(expression)
-    events = find_events(reading.text, reading.tokens, reading.lexicon, chart, taken)
-    return found + events
+    if events:
+        found += find_events(reading.text, reading.tokens, reading.lexicon, chart, taken)
+    return found
 
 
 def direction_of(words: list[str], known: Lexicon) -> Direction:
@@ -236,8 +242,11 @@ def read(
     anchor: datetime,
     languages: Sequence[str] | None = None,
     direction: Direction | None = None,
+    *,
+    events: bool = True,
 ) -> tuple[TimeExpression, ...]:
-    """Read a text. `direction` overrides where a bare month or weekday is looked for."""
+    """Read a text. `direction` overrides where a bare month or weekday is looked for. Whoever has
+    no use for times that are told by an event need not wait for them."""
     if anchor.tzinfo is None:
         anchor = anchor.replace(tzinfo=UTC)
     folded = fold(text)
@@ -245,17 +254,19 @@ def read(
     words = [token.word for token in toks]
     figures = any(word[0].isdigit() for word in words)
     best: list[TimeExpression] = []
-    for language in languages if languages is not None else languages_of(folded, words):
+    spoken = languages if languages is not None else languages_of(folded, words)
+    events = events or len(spoken) > 1  # of two languages the one that reads more is taken
+    for language in spoken:
         known = lexicon(language)
         if (
             not figures
             and known.founding.isdisjoint(words)
-            and known.relations.keys().isdisjoint(words)
+            and not (events and not known.relations.keys().isdisjoint(words))
         ):
             continue
         reading = Reading(text, folded, toks, words, known)
         context = Context(anchor.replace(tzinfo=None), direction or direction_of(words, known))
-        found = _read(reading, context, anchor)
+        found = _read(reading, context, anchor, events=events)
         if _covered(found) > _covered(best):
             best = found
     return tuple(sorted(best, key=lambda expression: expression.span))

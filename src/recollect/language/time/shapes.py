@@ -307,11 +307,15 @@ def _compiled() -> list[_Shape]:
     return [(re.compile(pattern), make) for pattern, make in _SHAPES]
 
 
+def begins_shape(word: str) -> bool:
+    return word[0].isdigit() or word in _LETTERS
+
+
 def shapes_at(
     folded: str, start: int, word: str, day_first: bool = False
 ) -> list[tuple[Made, int]]:
     """All that the figures at a place can be, with where each ends."""
-    if not word[0].isdigit() and word not in _LETTERS:
+    if not begins_shape(word):
         return []
     found: list[tuple[Made, int]] = []
     for pattern, make in _compiled():

@@ -11,8 +11,7 @@ import re
 import threading
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -63,7 +62,8 @@ class SharedResolver(EntityResolver):
         self._numbers: list[int] = []
         self._starts: list[int] = [0]  # where the names of each begin in the text of all
         self._names_text = ""
-        self._asked: set[str] = set()
+        self._asked: set[str] = set()  # parts of names
+        self._called: set[str] = set()  # whole names
         self._under: dict[str, list[int]] = defaultdict(list)  # part of a name → whom to wake
         self._lock = threading.RLock()
 
@@ -84,7 +84,7 @@ class SharedResolver(EntityResolver):
         with self._lock:
             self._asleep.pop(entity.id, None)
             before = self._entities.get(entity.id)
-            if before is not None and replace(before, mentions=entity.mentions) == entity:
+            if before is not None and _same_but_mentions(before, entity):
                 self._entities[entity.id] = entity  # mentioned once more: nothing to index anew
                 return
             for index, key in [*(self._entries(before) if before else ()), *self._entries(entity)]:
@@ -92,7 +92,8 @@ class SharedResolver(EntityResolver):
             super().add(entity)
 
     def resolve(self, name: str, kind: str, context: Collection[int] = ()) -> Resolution:
-        if self._asleep:
+        if self._asleep and name not in self._called:
+            self._called.add(name)
             key = key_of(name)
             others = [n for word in key for n in nicknames().get(word, ())]
             self._wake(" ".join([name, name.replace(".", ""), *key, *others, *acronyms_of(key)]))
@@ -136,9 +137,9 @@ class _WakingMatcher(NameMatcher):
         super().__init__()
         self._wake = wake
 
-    def at(self, text: str, words: Sequence[Word], index: int) -> tuple[int, str] | None:
-        self._wake(words[index].folded)
-        return super().at(text, words, index)
+    def runs(self, text: str, words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+        self._wake(" ".join(word.folded for word in words))
+        return super().runs(text, words)
 
 
 def _other_parts(row: EntityRow) -> str:
@@ -151,6 +152,10 @@ def _other_parts(row: EntityRow) -> str:
         if "." in name or name.count(" ") > 1:
             out += acronyms_of(key_of(name))
     return " ".join(out)
+
+
+def _same_but_mentions(one: KnownEntity, other: KnownEntity) -> bool:
+    return (one.name, one.kind, one.aliases) == (other.name, other.kind, other.aliases)
 
 
 def _known(row: EntityRow) -> KnownEntity:

@@ -4,6 +4,8 @@ the `features` table holds and the in-memory index is built from."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import nan
+from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +48,10 @@ RECORD = np.dtype(
 
 POSTING = np.dtype([("term", "<i8"), ("length", "<u2"), ("tf", "u1"), ("field", "u1")])
 
+# One row of each, made without an array; tests/storage/test_slab.py reads them back as arrays.
+_pack_record = Struct("<10qfiiBBH").pack
+_pack_posting = Struct("<qHBB").pack
+
 
 class Unseen(NamedTuple):
     """What search knows of a memory that the memory itself does not show."""
@@ -61,8 +67,7 @@ def record(memory: Memory, unseen: Unseen) -> bytes:
     """The columns of one memory, packed. `happened` is when it occurred, else when it was said."""
     start, end = happened(memory)
     fresh = [t for t in (memory.updated_at, memory.last_reviewed_at) if t is not None]
-    row = np.zeros(1, RECORD)
-    row[0] = (
+    return _pack_record(
         start,
         end,
         recent(memory, end),
@@ -73,14 +78,13 @@ def record(memory: Memory, unseen: Unseen) -> bytes:
         unseen.statement,
         unseen.slot,
         unseen.before,
-        LIFETIME_DAYS.get(memory.kind or "", np.nan),
+        LIFETIME_DAYS.get(memory.kind or "", nan),
         memory.proof_count,
         memory.tokens,
         TYPE_CODE[memory.type],
         STATE_CODE[memory.state],
         len(memory.tags),
     )
-    return row.tobytes()
 
 
 def postings(memory: Memory) -> bytes:
@@ -95,13 +99,13 @@ def postings(memory: Memory) -> bytes:
         Field.TITLE: memory.title,
         Field.RECALL_WHEN: "\n".join(memory.recall_when),
     }
-    rows: list[tuple[int, int, int, int]] = []
+    rows: list[bytes] = []
     for number, text in fields.items():
         if text:
             found = counted(text)
             length = min(sum(found.values()), 65535)
-            rows.extend((term, length, min(tf, 255), number) for term, tf in found.items())
-    return np.array(rows, POSTING).tobytes()
+            rows += [_pack_posting(t, length, min(tf, 255), number) for t, tf in found.items()]
+    return b"".join(rows)
 
 
 def labels(tags: Iterable[str]) -> bytes | None:
