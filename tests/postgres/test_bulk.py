@@ -80,8 +80,13 @@ def test_a_bulk_load_reads_what_came_before_once(
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_neighbours_are_those_that_a_fresh_look_finds(
-    store: PostgresStore, make_store: MakeStore, reference: Reference, indexed: bool
+    store: PostgresStore,
+    make_store: MakeStore,
+    reference: Reference,
+    indexed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(tails, "MOST", 100)  # a bank that is larger looks at its index, too
     queries = asked(reference)
     for at in range(0, 120, 30):
         if indexed and at == 60:

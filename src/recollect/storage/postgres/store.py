@@ -36,7 +36,7 @@ from recollect.storage.postgres.replica import Replica
 from recollect.storage.postgres.rows import BankRows
 from recollect.storage.postgres.schema import TABLES, prepare
 from recollect.storage.postgres.session import Head, ReadSession, Session, WriteSession
-from recollect.storage.postgres.tail import Tail, Tails
+from recollect.storage.postgres.tail import Tail, Tails, start
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.postgres.write import Writer
 from recollect.storage.postgres.writing import WritingView
@@ -240,12 +240,13 @@ class PostgresStore(Lists):
         def work(session: WriteSession, head: Head, commit: UUID) -> int:
             if head.arriving is not None:
                 raise unknown_bank(bank)
-            tail = self._tails.get(bank, head.seq, head.indexed_key)
+            after = start(head.size, head.indexed_key)
+            tail = self._tails.get(bank, head.seq, after)
             view = WritingView(bank, head, session, self._entities(bank, head, session), tail)
             batch = plan(view)
             seq = self._write(session, bank, head, batch, commit)
             grown = None if view.tail is None else view.tail.grown(batch)
-            tries.append((seq, head.indexed_key, grown))
+            tries.append((seq, after, grown))
             return seq
 
         tries: list[tuple[int, int, Tail | None]] = []  # the last one got through

@@ -19,7 +19,9 @@ from recollect.storage.sqlite.nearest import nearest_in_slab, nearest_of_slabs
 from recollect.types import State
 
 SLAB = 8_192  # vectors read, and compared, at a time
-MOST = 40_960  # vectors kept of a bank: 63 MB at 384 dimensions
+# Vectors kept of a bank, 63 MB at 384 dimensions. Comparing with so many costs as much as asking
+# an index: 0.5 ms a new memory. So of a bank no larger all are kept, whether indexed or not.
+MOST = 40_960
 BANKS = 2  # that are kept at once
 _STILL_SEEN = (State.ACTIVE, State.SUPERSEDED)
 
@@ -78,6 +80,11 @@ class Tail:
         # As they are stored: every store compares half precision with full.
         held = np.stack(vectors).astype(np.float16).astype(np.float32)
         return self.plus(Slab(np.array([m.key for m in seen], np.int64), held))
+
+
+def start(size: int, indexed: int) -> int:
+    """The key after which a bank's tail begins."""
+    return indexed if size > MOST else 0
 
 
 class Tails:

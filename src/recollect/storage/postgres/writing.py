@@ -14,7 +14,7 @@ from recollect.storage.postgres.held import HEAD, unpacked, vector_type
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.search import first_try, index_settings
 from recollect.storage.postgres.session import Head, WriteSession
-from recollect.storage.postgres.tail import SLAB, Slab, Tail
+from recollect.storage.postgres.tail import SLAB, Slab, Tail, start
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.ranking import exact_dots, top
 from recollect.storage.sqlite.entities import EntityCache
@@ -56,15 +56,19 @@ class WritingView(PostgresView, ServedWriting):
             return [self.semantic(v, Filter(), k, floor) for v in vectors]
         if self.tail is None:
             self.tail = self._read_tail()
-        if not self.head.indexed_key:
+        if not self._tail_start:
             return self.tail.nearest(vectors, k, floor)
         with ThreadPoolExecutor(1) as aside:  # while the server is at the rest
             rest = aside.submit(self.tail.nearest, vectors, k, floor)
             near = self._nearest_indexed(vectors, k, floor)
             return [_merged(a, b, k) for a, b in zip(near, rest.result(), strict=True)]
 
+    @property
+    def _tail_start(self) -> int:
+        return start(self.head.size, self.head.indexed_key)
+
     def _read_tail(self) -> Tail:
-        kind, after, tail = vector_type(self.head.dimensions), self.head.indexed_key, Tail()
+        kind, after, tail = vector_type(self.head.dimensions), self._tail_start, Tail()
         while True:
             rows = unpacked(self._blob("slab", Filter(), after=after, limit=SLAB), kind)
             if len(rows):
