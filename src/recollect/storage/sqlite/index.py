@@ -28,6 +28,7 @@ from recollect.storage.ranking import (
 )
 from recollect.storage.sqlite.columns import Column, Postings, Rows
 from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
+from recollect.storage.sqlite.sift import Coding, among_best
 from recollect.storage.sqlite.slab import FeatureRow, Lists, Slab, slab_of
 from recollect.types import State
 
@@ -46,6 +47,7 @@ class Snapshot:
     generation: int
     keys: NDArray[np.int64]
     vectors: NDArray[np.float16]
+    coding: Coding
     columns: dict[str, NDArray[Any]]
     alive: Mask
     terms: Postings
@@ -142,16 +144,26 @@ class Snapshot:
         rows = np.flatnonzero(mask)
         if not len(rows):
             return Found.nothing()
-        scan = self.vectors if len(rows) * 3 > len(mask) else self.vectors[rows]
-        rough = _dots(vector, scan)
-        rough = rough[rows] if len(rough) != len(rows) else rough
-        keep = _best(rough, min(len(rough), k + k // 4 + 32))
-        # The scan rounds the query, and on some processors the sums, to half precision; what is
-        # near the top is scored again in full, so that a ranking does not depend on the machine.
-        exact = exact_dots(vector, self.vectors[rows[keep]])
+        keep = self._near(vector, rows, k, floor)
+        exact = exact_dots(vector, self.vectors[keep])
         over = exact >= floor
-        keys, scores = top(exact[over], self.keys[rows[keep[over]]], k)
+        keys, scores = top(exact[over], self.keys[keep[over]], k)
         return Found(keys, scores)
+
+    def _near(
+        self, vector: NDArray[np.float32], rows: NDArray[np.int64], k: int, floor: float
+    ) -> NDArray[np.int64]:
+        """Rows worth an exact look: a scan rounds, and on some processors its sums, too; what is
+        near the top is scored again in full, so that a ranking does not depend on the machine."""
+        few, codes = len(rows) * 3 <= len(self.keys), self.coding.of(self.vectors)
+        if codes is not None:
+            rough, off = (codes.at(rows) if few else codes).rough(vector)
+            rows = rows[among_best(rough if few else rough[rows], off, k, floor)]
+            if len(rows) <= SIFTED + k:
+                return rows
+            few = True  # as good as equal, by the thousand
+        rough = _dots(vector, self.vectors[rows] if few else self.vectors)
+        return rows[_best(rough if few else rough[rows], min(len(rows), k + k // 4 + 32))]
 
     def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
         """Exact for what is ranked against each other; a whole window of thousands is only sifted."""
@@ -237,6 +249,7 @@ class Index:
         self.dimensions = dimensions
         self._keys = Column(np.empty(0, np.int64))
         self._vectors = Column(np.empty((0, dimensions), np.float16))
+        self._coding = Coding(dimensions)
         self._alive = Column(np.empty(0, np.bool_))
         self._columns = {name: Column(np.empty(0, RECORD[name])) for name in RECORD.names or ()}
         none = np.empty(0, np.int64)
@@ -259,6 +272,7 @@ class Index:
                 self.generation,
                 self._keys.data,
                 self._vectors.data,
+                self._coding,
                 {name: column.data for name, column in self._columns.items()},
                 self._alive.data,
                 self._terms,
