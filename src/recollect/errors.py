@@ -21,11 +21,14 @@ catch them all.
     │   ├── StoreFull       no room left on the disk
     │   ├── StoreDamaged    the file is damaged
     │   ├── StoreUnavailable  the database server cannot be reached, or gave up
+    │   ├── OtherModel      the bank's vectors are of another model than this process's
     │   └── LeaseLost       another worker has taken over the operation; nothing was written
     └── ModelError          a model is missing, wrong or does not answer
 """
 
 from __future__ import annotations
+
+import re
 
 
 class RecollectError(Exception):
@@ -108,9 +111,18 @@ class StoreUnavailable(StoreError):
     pass
 
 
+class OtherModel(StoreError):
+    pass
+
+
 class LeaseLost(StoreError):
     pass
 
 
 class ModelError(RecollectError):
     pass
+
+
+def kind_of(error: type[RecollectError]) -> str:
+    """What a server calls it: NotFound is not-found, and a client raises the same one again."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()

@@ -11,6 +11,7 @@ import recollect
 from recollect import errors
 from recollect.client import remote, wire
 from recollect.client.call import error_of, kind_of
+from recollect.discretion import told
 from recollect.errors import (
     Conflict,
     InvalidInput,
@@ -142,10 +143,11 @@ def _all(kind: type[RecollectError]) -> Iterator[type[RecollectError]]:
 @pytest.mark.parametrize("kind", list(_all(RecollectError)), ids=kind_of)
 def test_every_error_comes_back_as_itself(kind: type[RecollectError]) -> None:
     given = {"retry_after": 7.0} if kind is TooManyRequests else {}
-    answer = of_error(kind("what happened", hint="the way out", **given))
+    had = kind("what happened", hint="the way out", **given)
+    answer = of_error(had)
     made = error_of(answer.status_code, bytes(answer.body), answer.headers.get("retry-after"))
     assert type(made) is kind
-    assert (made.message, made.hint) == ("what happened", "the way out")
+    assert (made.message, made.hint) == told(had)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import orjson
@@ -16,22 +18,31 @@ from hypothesis import strategies as st
 from recollect import Recollect
 from recollect.server.app import ROUTERS, create_app
 from recollect.server.keys import create_key
+from recollect.server.routes import unserved
 from recollect.testing import open_fake
 from recollect.types import Scope
 
 SECRET = "zanzibar"
-ROUTES = sorted(
-    (method, route.path)
-    for module in ROUTERS
-    for route in module.router.routes
-    if isinstance(route, APIRoute) and route.path.startswith("/v1/")
-    for method in route.methods
-)
+ASKED = "Who signed the treaty?"  # finds the secret, and does not hold it
+
+
+def _routes(modules: Iterable[ModuleType]) -> list[tuple[str, str]]:
+    return sorted(
+        (method, route.path)
+        for module in modules
+        for route in module.router.routes
+        if isinstance(route, APIRoute) and route.path.startswith("/v1/")
+        for method in route.methods
+    )
+
+
+ROUTES = _routes(ROUTERS)
+SERVED = _routes(module for module in ROUTERS if module is not unserved)
 BANKS = ("mine", "theirs", "%74heirs", "mine%2F..%2Ftheirs", "theirs%00", "theirs%2F", "THEIRS")
 BODIES: tuple[dict[str, Any], ...] = (
-    {"query": SECRET},
-    {"query": SECRET, "memory_id": "THEIR_MEMORY"},
-    {"query": SECRET, "include": {"chunks": {}, "entities": {}, "source_facts": {}}, "trace": True},
+    {"query": ASKED},
+    {"query": ASKED, "memory_id": "THEIR_MEMORY"},
+    {"query": ASKED, "include": {"chunks": {}, "entities": {}, "source_facts": {}}, "trace": True},
     {"items": [{"text": "Mine.", "document_id": "THEIR_DOCUMENT", "update_mode": "append"}]},
     {"items": [{"text": "Mine.", "type": "observation", "source_ids": ["THEIR_MEMORY"]}]},
     {"text": "changed", "state": "superseded", "superseded_by": "THEIR_MEMORY"},
@@ -66,13 +77,13 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
             "theirs",
             {
                 "content": f"The {SECRET} treaty was signed by {SECRET.title()} Ltd.",
-                "document_id": f"{SECRET}-1",
+                "document_id": "their-1",
                 "tags": [SECRET],
                 "metadata": {"n": SECRET},
             },
         )
         _, key = create_key(memory.store.keys, "mine", list(Scope), banks=["mine"])
-        ids = {"THEIR_MEMORY": made.ids[0], "THEIR_DOCUMENT": f"{SECRET}-1"}
+        ids = {"THEIR_MEMORY": made.ids[0], "THEIR_DOCUMENT": "their-1"}
         loop = asyncio.new_event_loop()
         yield Setting(create_app(memory), memory, key, ids, _exported(memory), loop)
         loop.close()
@@ -110,14 +121,33 @@ async def _ask(
     return sent[0]["status"], b"".join(m.get("body", b"") for m in sent[1:])
 
 
+def test_every_path_of_the_api_is_asked_below() -> None:
+    described = orjson.loads((Path(__file__).parents[2] / "docs/openapi.json").read_bytes())
+    known = {
+        (method.upper(), path)
+        for path, methods in described["paths"].items()
+        for method in methods
+        if path.startswith("/v1/")
+    }
+    assert known <= set(ROUTES)
+    assert set(SERVED) <= known
+
+
+def test_what_is_not_served_is_served_to_nobody(setting: Setting) -> None:
+    for method, path in set(ROUTES) - set(SERVED):
+        for bank in ("mine", "theirs"):
+            where = path.replace("{bank_id}", bank).replace("{rest:path}", "x")
+            assert setting.ask(method, where, "", {})[0] in (403, 404, 501)
+
+
+@pytest.mark.parametrize("route", SERVED, ids=" ".join)
 @given(
-    st.sampled_from(ROUTES),
     st.sampled_from(BANKS),
     st.sampled_from(["THEIR_MEMORY", "THEIR_DOCUMENT", "THEIR_DOCUMENT%230", "1", "2"]),
     st.sampled_from(QUERIES),
     st.sampled_from(BODIES),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_key_for_one_bank_sees_and_changes_nothing_of_another(
     setting: Setting,
     route: tuple[str, str],
@@ -140,11 +170,7 @@ def test_a_key_for_one_bank_sees_and_changes_nothing_of_another(
     ]
     asked = orjson.loads(named(orjson.dumps(body).decode()))
     status, answer = setting.ask(method, "/".join(parts), named(query), asked)
-    told = answer.decode(errors="replace").lower().replace(named(name).lower(), "")
-    echoed = {named(q.partition("=")[2]).lower() for q in query.split("&") if "=" in q}
-    for text in (*echoed, *(v.lower() for v in setting.ids.values())):
-        told = told.replace(text, "")  # an answer may repeat what it was asked
-    assert SECRET not in told
+    assert SECRET not in answer.decode(errors="replace").lower()  # which no request holds
     if bank != "mine" and "{bank_id}" in path:
         assert status in (401, 403, 404, 405, 422, 501)
     assert _exported(setting.memory) == setting.before
@@ -154,6 +180,29 @@ def test_a_listing_of_banks_shows_only_ones_own(setting: Setting) -> None:
     status, answer = setting.ask("GET", "/v1/default/banks", "", {})
     assert status == 200
     assert [b["bank_id"] for b in orjson.loads(answer)["banks"]] == ["mine"]
+
+
+@pytest.mark.parametrize("scope", [Scope.READ, Scope.WRITE])
+@pytest.mark.parametrize("route", SERVED, ids=" ".join)
+def test_a_key_changes_only_what_its_scope_allows(
+    setting: Setting, route: tuple[str, str], scope: Scope
+) -> None:
+    """Reading changes nothing, writing makes, configures and deletes no bank."""
+    method, path = route
+    _, key = create_key(setting.memory.store.keys, "limited", [scope], banks=["mine"])
+    limited = replace(setting, key=key)
+    (own, *_) = setting.memory.retain("mine", "Alice sails.").ids
+    where = path.replace("{bank_id}", "mine").replace("{memory_id}", own)
+    before = _changeable(setting.memory, scope)
+    for body in BODIES:
+        limited.ask(method, where, "", body)
+    assert _changeable(setting.memory, scope) == before
+
+
+def _changeable(memory: Recollect, scope: Scope) -> Any:
+    """What nobody with this scope may change."""
+    kept = [(b.id, b.config, b.created_at) for b in memory.banks()]
+    return (kept, list(memory.export("mine"))) if scope is Scope.READ else kept
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/metrics", "/v1/default/banks"])

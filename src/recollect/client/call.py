@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -23,6 +22,7 @@ from recollect.errors import (
     StoreFull,
     TooLarge,
     TooManyRequests,
+    kind_of,
 )
 
 T = TypeVar("T")
@@ -101,11 +101,6 @@ def _text(value: Any) -> str:
 
 
 # --- problems --------------------------------------------------------------------------------
-
-
-def kind_of(error: type[RecollectError]) -> str:
-    """The last word of a problem's type: NotFound is not-found."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
 _BY_KIND = {

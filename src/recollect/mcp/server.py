@@ -24,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 import recollect
+from recollect.discretion import told
 from recollect.errors import InvalidInput, RecollectError
 from recollect.mcp import resources
 from recollect.mcp.answers import Answer
@@ -95,7 +96,7 @@ class Face:
         try:
             answer = await self._answer(ctx, params.name, params.arguments or {})
         except RecollectError as error:
-            return _failed(str(error))
+            return _failed(self._said(error))
         except Exception:  # the agent is told, and the server lives on
             logger.exception("the tool %s failed", params.name)
             return _failed(
@@ -104,6 +105,13 @@ class Face:
         return mcp.CallToolResult(
             content=[_text(answer.text)], structured_content=answer.structured
         )
+
+    def _said(self, error: RecollectError) -> str:
+        """Agents elsewhere need not know where things are kept."""
+        if self._http is None:
+            return str(error)
+        logger.warning("%s", error.message)
+        return "{}\n\nhint: {}".format(*told(error))
 
     async def _answer(self, ctx: Context, name: str, given: dict[str, Any]) -> Answer:
         tool = BY_NAME.get(name)
@@ -150,7 +158,7 @@ class Face:
         try:
             listed = await _in_thread(lambda: list(resources.listing(self._call(ctx, session))))
         except RecollectError as error:
-            raise MCPError(INTERNAL_ERROR, str(error)) from error
+            raise MCPError(INTERNAL_ERROR, self._said(error)) from error
         return mcp.ListResourcesResult(
             resources=[
                 mcp.Resource(uri=r.uri, name=r.name, description=r.says, mime_type=r.mime)
@@ -177,7 +185,7 @@ class Face:
                 lambda: resources.read(self._call(ctx, session), params.uri)
             )
         except RecollectError as error:
-            raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri}) from error
+            raise MCPError(INVALID_PARAMS, self._said(error), {"uri": params.uri}) from error
         contents = mcp.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
         return mcp.ReadResourceResult(contents=[contents])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from recollect.config import Settings
-from recollect.errors import StoreError
+from recollect.errors import OtherModel
 from recollect.memory.opening import default_path, open_store
 from recollect.recall.result import RecallResult
 from recollect.storage.base import ModelIdentity, Store
@@ -95,7 +95,7 @@ class Parts:
         """The bank's vectors must be this process's model's."""
         held, mine = held or self._store.model_of(bank), self._identity()
         if held[:2] != mine[:2]:
-            raise StoreError(
+            raise OtherModel(
                 f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
                 f"this process uses {mine[0]} ({mine[1]})",
                 hint=f"open it with embedder={held[0]!r}, or make its vectors anew: recollect reembed {bank}",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from recollect.discretion import without_places
 from recollect.recall.due import Due
 from recollect.recall.result import shorten
 from recollect.server.operations import HINDSIGHT_NAMES
@@ -226,7 +227,7 @@ def operation(found: Operation, *, payload: bool = False) -> dict[str, Any]:
         "updated_at": iso(found.updated_at),
         "completed_at": iso(found.finished_at),
         "status": HINDSIGHT_NAMES[found.state],
-        "error_message": found.error,
+        "error_message": None if found.error is None else without_places(found.error),
         "retry_count": max(0, found.attempts - 1),
         "next_retry_at": None if found.finished else iso(found.not_before),
         "result_metadata": found.result,

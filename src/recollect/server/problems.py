@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
@@ -19,6 +18,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from recollect.discretion import told
 from recollect.errors import (
     Conflict,
     InvalidInput,
@@ -27,6 +27,7 @@ from recollect.errors import (
     NotAllowed,
     NotAuthenticated,
     NotFound,
+    OtherModel,
     RecollectError,
     StoreFull,
     StoreLocked,
@@ -34,6 +35,7 @@ from recollect.errors import (
     StoreUnavailable,
     TooLarge,
     TooManyRequests,
+    kind_of,
 )
 
 log = logging.getLogger("recollect.server")
@@ -54,6 +56,7 @@ _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (StoreReadOnly, 503),
     (StoreUnavailable, 503),
     (LeaseLost, 409),
+    (OtherModel, 409),
     (ModelError, 503),
 )
 _HINTS = {
@@ -124,14 +127,9 @@ def of_error(error: RecollectError, instance: str | None = None) -> Response:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     elif status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    hint = error.hint or "see the server's log"
-    kind = _kind(type(error))
-    return problem(status, error.message, hint, kind=kind, instance=instance, headers=headers)
-
-
-def _kind(error: type[RecollectError]) -> str:
-    """NotFound is not-found: `recollect.connect` raises the same error again."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
+    message, hint = told(error)
+    kind = kind_of(type(error))
+    return problem(status, message, hint, kind=kind, instance=instance, headers=headers)
 
 
 async def _known(request: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from recollect.discretion import without_places
 from recollect.recall.explain import Why
 from recollect.recall.result import RecallResult, hit_dict, window_dict
 from recollect.types import (
@@ -63,7 +64,7 @@ def recalled(
         "tokens": result.tokens,
         "window": window_dict(result.window),
         "cached": result.cached,
-        "degraded": [{"part": d.part, "reason": d.reason} for d in result.degraded],
+        "degraded": degraded(result),
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
     if result.source_facts or result.source_facts_truncated:
@@ -139,6 +140,10 @@ def fact(memory: Memory) -> dict[str, Any]:
     return out
 
 
+def degraded(result: RecallResult | RetainResult) -> list[dict[str, str]]:
+    return [{"part": d.part, "reason": without_places(d.reason)} for d in result.degraded]
+
+
 def entity_state(state: EntityState) -> dict[str, Any]:
     return {
         "entity_id": str(state.id),
@@ -186,7 +191,7 @@ def retained(result: RetainResult) -> dict[str, Any]:
         "async": False,
         "usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
         **retain_outcome(result),
-        "degraded": [{"part": d.part, "reason": d.reason} for d in result.degraded],
+        "degraded": degraded(result),
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
 
