@@ -115,19 +115,24 @@ def timeline(columns: Columns, order: str | None) -> Floats:
 
 def proof(columns: Columns) -> Floats:
     observed = columns.type == _TYPES.index(MemoryType.OBSERVATION)
+    if not observed.any():
+        return np.full(len(observed), 0.5, np.float32)
     signal = np.clip(0.5 + np.log(np.maximum(columns.proof, 1)) / 10, 0, 1)
     return np.where(observed, signal, 0.5).astype(np.float32)
 
 
 def lifecycle(columns: Columns, now: int) -> Floats:
     """By share of the kind's window used up; past valid_until is expired."""
+    ends = columns.valid_until != NO_TIME
+    if not ends.any() and np.isnan(columns.lifetime_days).all():  # most memories never age
+        return np.ones(len(ends), np.float32)
     age = np.maximum(now - columns.fresh_from, 0) / DAY
     with np.errstate(invalid="ignore"):
         used = np.nan_to_num(age / columns.lifetime_days, nan=0.0)
     used = np.where(columns.fresh_from == NO_TIME, 0.0, used)
     steps = [used >= share for share in FROM.values()]
     factor = np.select(steps, [FACTOR[freshness] for freshness in FROM], 1.0)
-    over = (columns.valid_until != NO_TIME) & (columns.valid_until <= now)
+    over = ends & (columns.valid_until <= now)
     return np.where(over, FACTOR[Freshness.EXPIRED], factor).astype(np.float32)
 
 

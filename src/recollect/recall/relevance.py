@@ -79,6 +79,8 @@ def _window(columns: Columns, query: Query) -> Floats:
     """Inside the time asked for, and not in one that was ruled out ("not last year"). The less a
     query asks besides ("What did Alice do in March?"), the more its time decides."""
     signal = in_window(columns, query.window)
+    if query.window is None and not query.time.excluded:
+        return signal
     signal = signal * (1 + np.where(signal > 0, query.time_pull.inside, query.time_pull.outside))
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
@@ -111,7 +113,7 @@ def judge(pool: Pool, calibration: Calibration) -> Pool:
     }
     logit = np.full(len(pool), calibration.bias, np.float32)
     for term in terms.values():
-        logit = logit + np.nan_to_num(term)
+        logit = logit + np.where(np.isnan(term), np.float32(0), term)
     return replace(pool, terms=terms, relevance=sigmoid(logit), calibration=calibration, rest=None)
 
 

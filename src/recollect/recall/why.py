@@ -7,17 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from recollect.errors import NotFound
+from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning
 from recollect.recall.pack import needed, pack
-from recollect.recall.pipeline import (
-    Ranked,
-    Recalling,
-    chosen,
-    considered,
-    lowest,
-    packed,
-    rank,
-)
+from recollect.recall.pipeline import Recalling, rank
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
 from recollect.telemetry import Run
