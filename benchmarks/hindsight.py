@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -122,9 +123,7 @@ class Server:
 def server(*, rounds_s: int = 240) -> Iterator[Server]:
     """Start it on a free port with an empty home, and leave nothing running."""
     command = install()
-    home = CACHE / "hindsight-home"
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
+    home = Path(tempfile.mkdtemp(prefix="hindsight-home-", dir=CACHE))
     user = _unprivileged()
     if user:
         os.chown(home, user.pw_uid, user.pw_gid)
@@ -148,6 +147,7 @@ def server(*, rounds_s: int = 240) -> Iterator[Server]:
     finally:
         _stop(running, process)
         log.close()
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def _environment(home: Path, port: int) -> dict[str, str]:

@@ -82,31 +82,36 @@ def run(size: int, queries: int) -> None:
 def measured(
     sides: dict[str, Side], bank: Bank, cpu: Callable[[], Cpu], databases: Sequence[str]
 ) -> dict[str, Any]:
+    """Recall twice: as the load left the tables, and after they were tidied up and counted."""
     retain = {name: retained(side, bank, cpu) for name, side in sides.items()}
+    fresh = asked(sides, bank, cpu)
     for address in databases:
         settled(address)
+    recall = asked(sides, bank, cpu)
+    ratio = retain["hindsight"]["cpu_ms"] / retain["recollect"]["cpu_ms"]
+    return {"retain": {**retain, "ratio": ratio}, "recall": recall, "recall_after_load": fresh}
+
+
+def asked(sides: dict[str, Side], bank: Bank, cpu: Callable[[], Cpu]) -> dict[str, Any]:
+    """What a recall costs each side, taking turns block by block, and how the two compare."""
     for side in sides.values():  # plans, pages and names warm, on every side
         for query in bank.queries:
             side.found(bank.id, query)
     blocks = {name: list[Block]() for name in sides}
     for at in range(0, ROUNDS * len(bank.queries), BLOCK):
-        asked = [bank.queries[(at + i) % len(bank.queries)] for i in range(BLOCK)]
+        queries = [bank.queries[(at + i) % len(bank.queries)] for i in range(BLOCK)]
         order = list(sides) if at // BLOCK % 2 else list(reversed(sides))
         for name in order:
-            blocks[name].append(block(sides[name], bank.id, asked, cpu))
-    recall = {name: summed(done) for name, done in blocks.items()}
+            blocks[name].append(block(sides[name], bank.id, queries, cpu))
+    found = {name: summed(done) for name, done in blocks.items()}
     ratios = [
         sum(t.cpu.values()) / sum(o.cpu.values())
         for t, o in zip(blocks["hindsight"], blocks["recollect"], strict=True)
     ]
     return {
-        "retain": retain,
-        "recall": recall,
-        "ratio": {
-            "recall": recall["hindsight"]["cpu_ms"] / recall["recollect"]["cpu_ms"],
-            "recall_blocks": [min(ratios), statistics.median(ratios), max(ratios)],
-            "retain": retain["hindsight"]["cpu_ms"] / retain["recollect"]["cpu_ms"],
-        },
+        **found,
+        "ratio": found["hindsight"]["cpu_ms"] / found["recollect"]["cpu_ms"],
+        "ratio_by_block": [min(ratios), statistics.median(ratios), max(ratios)],
     }
 
 
@@ -173,17 +178,13 @@ def server_facts(dsn: str) -> dict[str, str]:
 
 
 def show(found: dict[str, Any]) -> None:
-    for verb in ("retain", "recall"):
-        for name, one in found[verb].items():
+    for verb in ("retain", "recall_after_load", "recall"):
+        for name in ("hindsight", "recollect"):
+            one = found[verb][name]
             parts = "  ".join(
-                f"{k.removesuffix('_cpu_ms')} {v:.1f}"
-                for k, v in one.items()
-                if k.endswith("_cpu_ms")
+                f"{part} {one[f'{part}_cpu_ms']:.1f}" for part in ("client", "api", "postgres")
             )
-            print(f"{verb:7} {name:10} {one['cpu_ms']:7.1f} CPU-ms  ({parts})")
-    low, middle, high = found["ratio"]["recall_blocks"]
-    print(
-        f"Hindsight needs {found['ratio']['recall']:.1f} × the CPU a recall"
-        f" (blocks of {BLOCK}: {low:.1f} to {high:.1f}, median {middle:.1f}),"
-        f" {found['ratio']['retain']:.1f} × a retain"
-    )
+            print(f"{verb:17} {name:10} {one['cpu_ms']:7.1f} CPU-ms  ({parts})")
+        blocks = found[verb].get("ratio_by_block", ())
+        spread = f" (blocks of {BLOCK}: {blocks[0]:.1f} to {blocks[-1]:.1f})" if blocks else ""
+        print(f"{verb:17} Hindsight needs {found[verb]['ratio']:.1f} × as much{spread}")

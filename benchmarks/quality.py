@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-baseline", action="store_true")
     parser.add_argument("--no-recollect", action="store_true")
     parser.add_argument("--budget", default="mid")
-    parser.add_argument("--merge", action="store_true", help="keep the other sets of the file")
+    parser.add_argument("--merge", action="store_true", help="keep what the file has besides")
     parser.add_argument("--out", help="name of the result file (default quality-short or -full)")
     run(parser.parse_args(arguments))
 
@@ -49,16 +49,23 @@ def run(options: argparse.Namespace) -> None:
         if not any(True for _ in dataset.queries):
             say(f"{set_name}: nothing in the {options.split} split")
             continue
-        found[set_name] = {
+        about = {
             "units": sum(1 for _ in dataset.units),
             "queries": sum(1 for _ in dataset.queries),
             "note": dataset.note,
-            "commit": commit(),
-            "systems": measure(dataset, options),
         }
+        held = found.get(set_name, {})
+        same = all(held.get(key) == value for key, value in about.items())
+        systems = (held["systems"] if same else {}) | measure(dataset, options)
+        found[set_name] = {**about, "commit": commit(), "systems": ordered(systems)}
         # written after every set: a long run that is cut short keeps what it has
         write(name, {"kind": "quality", "ks": KS, "split": options.split, "sets": found})
     say(f"wrote results/{name}.json")
+
+
+def ordered(systems: dict[str, Any]) -> dict[str, Any]:
+    """recollect last, whichever was measured first."""
+    return dict(sorted(systems.items(), key=lambda item: item[0] == "recollect"))
 
 
 def default_name(options: argparse.Namespace) -> str:

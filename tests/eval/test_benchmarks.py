@@ -211,15 +211,16 @@ def test_the_ratio_to_the_peer_is_on_the_page() -> None:
         parts = {"client_cpu_ms": cpu, "api_cpu_ms": 0.0, "postgres_cpu_ms": 0.0}
         return {"cpu_ms": cpu, "wall_p50_ms": 9.0, "known_item_hit@10": 1.0, **parts}
 
-    both = {"recollect": side(10.0), "hindsight": side(40.0)}
+    sides = {"recollect": side(10.0), "hindsight": side(40.0)}
+    both = {**sides, "ratio": 4.0, "ratio_by_block": [3.5, 4.0, 4.5]}
     run = {
         "kind": "postgres-peer",
         "facts": 500,
         "peer": "1.1.0",
         "server": {"version": "18", "pgvector": "0.8"},
         "recall": both,
-        "retain": both,
-        "ratio": {"recall": 4.0, "recall_blocks": [3.5, 4.0, 4.5], "retain": 4.0},
+        "recall_after_load": both,
+        "retain": {**sides, "ratio": 4.0},
     }
     page = render.render({"postgres-peer-500": {**about(), **run}})["benchmarks.md"]
     assert "4.0 × (3.5–4.5 by block)" in page
