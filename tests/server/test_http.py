@@ -291,6 +291,25 @@ def test_more_than_the_limit_is_refused_unread(server: Server, bank: str) -> Non
     asked.close()
 
 
+def test_stats_say_what_is_linked_with_what(http: httpx2.Client, bank: str) -> None:
+    retain(
+        http,
+        bank,
+        {"text": "The pump failed.", "id": "a", "type": "experience"},
+        {
+            "text": "The cellar was flooded.",
+            "id": "b",
+            "type": "world",
+            "causal_relations": [{"type": "caused_by", "target": "a"}],
+        },
+    ).raise_for_status()
+    found = http.get(path(bank, "/stats")).json()
+    assert found["links_breakdown"]["world"]["caused_by"] == 1
+    assert found["links_by_fact_type"]["world"] == sum(found["links_breakdown"]["world"].values())
+    assert sum(found["links_by_link_type"].values()) == found["total_links"]
+    assert found["nodes_by_fact_type"] == {"experience": 1, "world": 1}
+
+
 def test_metrics_count_recalls_by_operation(http: httpx2.Client, trip: str) -> None:
     recall(http, trip, "Who counts?")
     assert 'operation="recall_memories",status="200"' in http.get("/metrics").text

@@ -389,4 +389,5 @@ def stats(given: Json) -> BankStats:
         given["total_entities"],
         given["links_by_link_type"],
         given["store_bytes"],
+        given["links_breakdown"],
     )

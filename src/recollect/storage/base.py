@@ -169,8 +169,9 @@ class BankStats:
     documents: int
     chunks: int
     entities: int
-    links: Mapping[str, int]
+    links: Mapping[str, int]  # by kind
     bytes: int
+    links_by_type: Mapping[str, Mapping[str, int]]  # of the memory they start from, by kind
 
 
 class View(Protocol):

@@ -92,3 +92,17 @@ class ListingContract:
         found = self.store.tags(BANK)
         assert dict(found) == dict(counted)
         assert list(found) == sorted(counted, key=lambda tag: (-counted[tag], tag))
+
+    def test_stats_add_up(self) -> None:
+        found = self.everything()
+        stats = self.store.stats(BANK)
+        assert stats.memories == len(found)
+        assert stats.by_type == Counter(m.type.value for m in found)
+        standing = {s: n for s, n in stats.by_state.items() if s != State.REVISED}
+        assert standing == Counter(m.state.value for m in found)
+        links = Counter[str]()
+        for kinds in stats.links_by_type.values():
+            links.update(kinds)
+        assert stats.links == links
+        exported = Counter(link.kind.value for link in self.store.dump(BANK).links)
+        assert stats.links == exported and exported

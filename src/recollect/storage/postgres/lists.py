@@ -11,6 +11,7 @@ import orjson
 from recollect.errors import NotFound
 from recollect.language.dates import from_micros
 from recollect.storage.base import BankStats, Listing
+from recollect.storage.counting import link_counts, total_links
 from recollect.storage.postgres.connection import Connections
 from recollect.storage.postgres.listing import conditions, order
 from recollect.storage.postgres.queries import query
@@ -104,12 +105,13 @@ class Lists(ABC):
 
     def stats(self, bank: str) -> BankStats:
         self._there(bank)
-        found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "link": {}}
+        found: dict[str, dict[str, int]] = {"type": {}, "state": {}}
         for what, name, count in self._fetch("stats", bank=bank):
             found.setdefault(what, {})[name] = count
         rows = self._reading.attempt(
             lambda db: db.execute(_SIZE, {"tables": list(TABLES)}).fetchall()
         )
+        links = link_counts(self._fetch("link_stats", bank=bank))
         return BankStats(
             sum(v for k, v in found["state"].items() if k != "revised"),
             found["type"],
@@ -117,8 +119,9 @@ class Lists(ABC):
             found["documents"][""],
             found["chunks"][""],
             found["entities"][""],
-            found["link"],
+            total_links(links),
             int(rows[0][0]),
+            links,
         )
 
 

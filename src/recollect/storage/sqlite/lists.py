@@ -11,6 +11,7 @@ import orjson
 from recollect.errors import NotFound
 from recollect.language.dates import from_micros
 from recollect.storage.base import BankStats, Listing
+from recollect.storage.counting import link_counts, total_links
 from recollect.storage.refusals import unknown_bank
 from recollect.storage.sqlite.entities import entity_from_row
 from recollect.storage.sqlite.listing import conditions, order
@@ -147,18 +148,24 @@ class Lists(ABC):
         groups = {
             column: dict(
                 self._execute(
-                    f"SELECT {column}, count(*) FROM memories WHERE n >= ? AND n < ? GROUP BY 1",
+                    f"SELECT {column}, count(*) FROM memories WHERE n >= ? AND n < ?{only} GROUP BY 1",
                     inside,
                 )
             )
-            for column in ("type", "state")
+            for column, only in (("type", " AND state <> 'revised'"), ("state", ""))
         }
         (documents,), (chunks,), (entities,) = (
             self._execute(f"SELECT count(*) FROM {t} WHERE bank = ?", (number,))[0]
             for t in ("documents", "chunks", "entities")
         )
-        links = dict(
-            self._execute("SELECT kind, count(*) FROM links WHERE bank = ? GROUP BY 1", (number,))
+        # Counted for each memory first: its row is looked up once, not for every link.
+        links = link_counts(
+            self._execute(
+                """SELECT m.type, l.kind, sum(l.count) FROM
+                (SELECT source, kind, count(*) AS count FROM links WHERE bank = ? GROUP BY 1, 2) l
+                JOIN memories m ON m.n = ? + l.source GROUP BY 1, 2""",
+                (number, inside[0]),
+            )
         )
         (pages,), (page_size,) = (
             self._execute(f"PRAGMA {p}")[0] for p in ("page_count", "page_size")
@@ -170,6 +177,7 @@ class Lists(ABC):
             documents,
             chunks,
             entities,
-            links,
+            total_links(links),
             pages * page_size,
+            links,
         )

@@ -155,17 +155,21 @@ WHERE m.bank_id = %(bank)s AND m.id = %(id)s AND m.state <> 'revised'
 ORDER BY l.weight DESC, a.id, b.id
 
 -- name: stats
-SELECT 'type', m.type, count(*) FROM memories m WHERE m.bank_id = %(bank)s GROUP BY m.type
+SELECT 'type', m.type, count(*) FROM memories m
+WHERE m.bank_id = %(bank)s AND m.state <> 'revised' GROUP BY m.type
 UNION ALL
 SELECT 'state', m.state, count(*) FROM memories m WHERE m.bank_id = %(bank)s GROUP BY m.state
-UNION ALL
-SELECT 'link', l.kind, count(*) FROM links l WHERE l.bank_id = %(bank)s GROUP BY l.kind
 UNION ALL
 SELECT 'documents', '', count(*) FROM documents d WHERE d.bank_id = %(bank)s
 UNION ALL
 SELECT 'chunks', '', count(*) FROM chunks c WHERE c.bank_id = %(bank)s
 UNION ALL
 SELECT 'entities', '', count(*) FROM entities e WHERE e.bank_id = %(bank)s
+
+-- name: link_stats
+SELECT m.type, l.kind, count(*) FROM links l
+JOIN memories m ON m.bank_id = %(bank)s AND m.key = l.source
+WHERE l.bank_id = %(bank)s GROUP BY m.type, l.kind
 
 -- name: config
 SELECT b.config FROM banks b WHERE b.bank_id = %(bank)s
