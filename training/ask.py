@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from qwen import blanks, load_model, pack, sample, stops
+from qwen import FIRST_SPECIAL, VOCABULARY, load_model, pack, sample
 from synthetic import NAMES
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|my|me|we|our)\b")
@@ -95,9 +95,6 @@ Q2: When can the carpenter begin?
 Q3: Why does my kitchen have to be finished before late July?
 
 """
-MOST = {"turn": 44, "chat": 44, "project": 230, "user": 64, "record": 52}
-"""Tokens of an answer, by kind of text."""
-BATCH = 1536
 PROJECTS = [
     "a budget tracker app",
     "a novel about lighthouse keepers",
@@ -269,12 +266,14 @@ def prompt(item: dict[str, Any], items: list[dict[str, Any]], at: int) -> str:
         before = items[at - 1]["text"]
     lines = f"Message of {item['speaker']} ({day_text(item['day'])}): {item['text']}\n"
     if before:
-        alone = item.get("place") and "before" not in item  # a story cut into pieces
-        lines += f"Before it {item['speaker'] if alone else item['other']} said: {before}\n"
+        lines += (
+            f"Before it {item['speaker'] if item.get('place') else item['other']} said: {before}\n"
+        )
     return TURN + lines + "Q1:"
 
 
-def write(parts: str, source: str, out: str, seconds: str) -> None:
+def write(parts: str, source: str, out: str, seconds: str, batch: str = "1536") -> None:
+    import torch
     from tokenizers import Tokenizer
 
     started, folder = time.time(), Path(parts)
@@ -283,37 +282,38 @@ def write(parts: str, source: str, out: str, seconds: str) -> None:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     with gzip.open(source, "rt", encoding="utf-8") as file:
         items = json.load(file)
-    answers = answer(model, tokenizer, items, float(seconds) - (time.time() - started))
-    with gzip.open(out, "wt", encoding="utf-8") as file:
-        json.dump(answers, file, ensure_ascii=False)
-    print(len(answers), "of", len(items), f"in {time.time() - started:.0f} s")
-
-
-def answer(
-    model: Any, tokenizer: Any, items: list[dict[str, Any]], seconds: float
-) -> dict[int, str]:
-    """What the model writes for each item, as far as the time goes."""
-    started, rng = time.time(), random.Random(3)
     encoded = [
         e.ids
         for e in tokenizer.encode_batch(
             [prompt(it, items, i) for i, it in enumerate(items)], add_special_tokens=False
         )
     ]
+    rng = random.Random(3)
     jobs: list[tuple[int, list[int], int]] = []
-    for kind, most in MOST.items():
+    for kind, most, size in (
+        ("turn", 44, int(batch)),
+        ("project", 230, int(batch)),
+        ("user", 64, int(batch)),
+        ("record", 52, int(batch)),
+    ):
         places = sorted(
-            (i for i, it in enumerate(items) if it["kind"] == kind and worth_asking(it)),
-            key=lambda i: len(encoded[i]),
+            (i for i, it in enumerate(items) if it["kind"] == kind), key=lambda i: len(encoded[i])
         )
-        cut = [places[i : i + BATCH] for i in range(0, len(places), BATCH)]
+        cut = [places[i : i + size] for i in range(0, len(places), size)]
         rng.shuffle(cut)  # whatever is left out when time is up is left out evenly
         jobs += [(k, c, most) for k, c in enumerate(cut)]
     jobs.sort(key=lambda j: j[0])
     answers: dict[int, str] = {}
-    stop = stops(blanks(tokenizer))
+    blank = tokenizer.encode("\n\n").ids[0]
+    stops = (
+        set(range(FIRST_SPECIAL, VOCABULARY))
+        | {i for t, i in tokenizer.get_vocab().items() if t.startswith("ĊĊ")}
+        | {blank}
+    )
+    stop = torch.zeros(VOCABULARY, dtype=torch.bool, device="cuda")
+    stop[list(stops)] = True
     for _, places, most in jobs:
-        if time.time() - started > seconds:
+        if time.time() - started > float(seconds):
             break
         begun = time.time()
         made = sample(model, [encoded[i] for i in places], most, stop)
@@ -327,11 +327,9 @@ def answer(
             repr(answers[places[0]][:200]),
             flush=True,
         )
-    return answers
-
-
-def worth_asking(item: dict[str, Any]) -> bool:
-    return item["kind"] == "project" or len(item["text"].split()) >= 6
+    with gzip.open(out, "wt", encoding="utf-8") as file:
+        json.dump(answers, file, ensure_ascii=False)
+    print(len(answers), "of", len(items), f"in {time.time() - started:.0f} s")
 
 
 # --- what becomes of the answers -------------------------------------------------------------
@@ -339,14 +337,8 @@ def worth_asking(item: dict[str, Any]) -> bool:
 QUESTION = re.compile(r"^\W*(.+?[?])")
 BROKEN = re.compile(r"Q\d|Message of|Record of|Anna Berg|\[|Note:|[^\x00-\x7f]")
 # How many of its neighbours may be nearer to a question than the text it was written for.
-NEARER = {"turn": 8, "chat": 8, "record": 15, "user": 10, "project": 2}
-STORE_AS = {
-    "turn": "told",
-    "chat": "chats",
-    "record": "records",
-    "user": "notes",
-    "project": "projects",
-}
+NEARER = {"turn": 8, "record": 15, "user": 10, "project": 2}
+STORE_AS = {"turn": "told", "record": "records", "user": "notes", "project": "projects"}
 
 
 def questions(item: dict[str, Any], answer: str) -> tuple[str | None, list[str]]:
@@ -364,7 +356,7 @@ def questions(item: dict[str, Any], answer: str) -> tuple[str | None, list[str]]
         line = line.strip().split("\n")[0].strip()
         asked = QUESTION.match(line)
         line = asked[1] if asked else line
-        named = item["kind"] not in ("turn", "chat", "record") or item["speaker"] in line
+        named = item["kind"] not in ("turn", "record") or item["speaker"] in line
         if (
             named
             and (asked or item["kind"] == "user")
@@ -405,7 +397,7 @@ def rows(source: str, answered: str, data: str) -> None:
             passages.append(
                 [item["group"], text, item.get("day"), item.get("speaker") or "user", before]
             )
-        if at in answers or item["kind"] in ("turn", "chat"):
+        if at in answers or item["kind"] == "turn":
             asked.setdefault(item["kind"] + "|" + item["group"], []).append((pid, found))
     tried = 0
     for group, members in asked.items():

@@ -19,7 +19,6 @@ import torch
 from tokenizers import Tokenizer
 
 from synthetic import NAMES
-from teacher import Reader
 
 CLS, SEP = 101, 102
 QUERY_MOST, PASSAGE_MOST, CONTEXT_MOST = 80, 220, 48
@@ -41,11 +40,11 @@ SHARES = {
     "timeqa": 0.025,
     "scifact": 0.02,
     "synthetic": 0.14,
-    "squad_sent": 0.11,
+    "squad_sent": 0.16,
     "cosmosqa": 0.09,
-    "mocha": 0.04,
-    "qa": 0.05,
-    "iirc": 0.05,
+    "mocha": 0.06,
+    "qa": 0.06,
+    "iirc": 0.06,
     "boolq": 0.045,
     "multirc": 0.04,
     "ropes": 0.035,
@@ -55,11 +54,10 @@ SHARES = {
     "quail": 0.02,
     "coqa": 0.01,
     "aquamuse": 0.02,
-    "told": 0.06,
+    "told": 0.07,
     "records": 0.03,
     "notes": 0.025,
     "projects": 0.055,
-    "chats": 0.14,
 }
 
 
@@ -328,8 +326,8 @@ def pad(lists: list[list[int]]) -> np.ndarray:
 class Batches(torch.utils.data.IterableDataset):
     """Endless batches of one family each, cut by a budget of pair tokens."""
 
-    def __init__(self, corpus: Corpus, budget: int, seed: int, read: Reader) -> None:
-        self.corpus, self.budget, self.seed, self.read = corpus, budget, seed, read
+    def __init__(self, corpus: Corpus, budget: int, seed: int) -> None:
+        self.corpus, self.budget, self.seed = corpus, budget, seed
 
     def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
         info = torch.utils.data.get_worker_info()
@@ -374,6 +372,5 @@ class Batches(torch.utils.data.IterableDataset):
             "pair": pad(pairs),
             "type": pad(types),
             "known": known,
-            "read": self.read(queries, passages),
         }
         return {k: torch.from_numpy(v) for k, v in arrays.items()}

@@ -105,24 +105,7 @@ def load_model(folder: Path) -> Any:
     return model
 
 
-def blanks(tokenizer: Any) -> set[int]:
-    """The tokens that begin a blank line, which ends a text in the forms we ask for."""
-    found = {i for t, i in tokenizer.get_vocab().items() if t.startswith("ĊĊ")}
-    return found | {tokenizer.encode("\n\n").ids[0]}
-
-
-def stops(also: set[int]) -> Any:
-    """A mask of the tokens that end a text."""
-    import torch
-
-    mask = torch.zeros(VOCABULARY, dtype=torch.bool, device="cuda")
-    mask[[*range(FIRST_SPECIAL, VOCABULARY), *also]] = True
-    return mask
-
-
-def sample(
-    model: Any, prompts: list[list[int]], most: int, stop: Any, heat: float = 0.75
-) -> list[list[int]]:
+def sample(model: Any, prompts: list[list[int]], most: int, stop: Any) -> list[list[int]]:
     """Nucleus sampling of a whole batch, prompts padded on the left."""
     import torch
 
@@ -142,7 +125,7 @@ def sample(
             seen = model(input_ids=step, attention_mask=mask, position_ids=position, past_key_values=cache,
                          use_cache=True, logits_to_keep=1)  # fmt: skip
             cache = seen.past_key_values
-            top, where = (seen.logits[:, -1].float() / heat).topk(40)
+            top, where = (seen.logits[:, -1].float() / 0.75).topk(40)
             odds = top.softmax(-1)
             odds = odds.masked_fill(odds.cumsum(-1) - odds > 0.92, 0)
             token = where.gather(1, torch.multinomial(odds, 1))

@@ -1,10 +1,10 @@
 """Train the teacher and its students on one GPU.
 
-    python training/train.py teacher --seconds 400
-    python training/train.py students --seconds 600
+    python training/train.py teacher --seconds 300
+    python training/train.py students --seconds 480
 
-Reads `data/` (from prepare.py), `minilm/` (from weights.py) and `llm/` (from ask.py pack) under
-training/.cache, writes `state/` there. Budgets are wall-clock seconds: the schedule follows the clock.
+Reads `data/` (from prepare.py), `minilm/` and `gte/` (from weights.py) under training/.cache,
+writes `state/` there. Budgets are wall-clock seconds: the schedule follows the clock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +27,6 @@ from torch.utils.data import DataLoader
 import ship
 from bert import Bert, CrossEncoder, Embedder, late_list_scores, late_scores
 from lists import CLS, LIST, SEP, Batches, Corpus, pad
-from teacher import Reader, Teacher
 from weights import Arrays, unpack
 
 CACHE = Path(__file__).parent / ".cache"
@@ -36,11 +34,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOKEN_DIMENSIONS = 64
 DEPTHS = (3, 4, 6)
 MINED = 24
-LOG_EVERY = 100
-TEACHER_BUDGET, ACCUMULATED = 18_000, 3
-"""Pair tokens of a batch of the teacher, and batches a step."""
-REPLAYS = 2
-"""How often a list that the teacher has scored is shown again: scoring costs more than learning."""
+LOG_EVERY = 200
 
 
 def load_tokenizer() -> Tokenizer:
@@ -127,9 +121,8 @@ def mine(corpus: Corpus, bert: Bert) -> None:
 
 
 def loader(corpus: Corpus, budget: int, seed: int, workers: int) -> Iterator[dict[str, Tensor]]:
-    read = Reader(corpus.tokenizer, Tokenizer.from_file(str(CACHE / "llm" / "tokenizer.json")))
     made = DataLoader(
-        Batches(corpus, budget, seed, read),
+        Batches(corpus, budget, seed),
         batch_size=None,
         num_workers=workers,
         prefetch_factor=8 if workers else None,
@@ -137,17 +130,6 @@ def loader(corpus: Corpus, budget: int, seed: int, workers: int) -> Iterator[dic
     )
     for batch in made:
         yield {k: v.to(DEVICE, non_blocking=True) for k, v in batch.items()}
-
-
-def taught(batches: Iterator[dict[str, Tensor]], teacher: Teacher) -> Iterator[dict[str, Tensor]]:
-    """Batches with the teacher's scores, each followed by some that were scored before."""
-    pool, rng = list[dict[str, Tensor]](), random.Random(5)
-    for batch in batches:
-        with torch.no_grad(), autocast():
-            batch["taught"] = teacher(batch.pop("read")).view(-1, LIST)
-        yield batch
-        yield from rng.sample(pool, min(REPLAYS, len(pool)))
-        pool.append(batch)
 
 
 def optimiser(model: nn.Module, rate: float) -> torch.optim.AdamW:
@@ -191,32 +173,30 @@ def train_teacher(args: argparse.Namespace) -> None:
     torch.manual_seed(1)
     corpus = load_corpus(args.limit)
     mine(corpus, Bert(unpack(CACHE / "minilm" / "weights.npz"), 6).to(DEVICE))
-    teacher = Teacher(CACHE / "llm")
-    parameters = teacher.trained()
-    group = {"params": parameters, "lr": args.rate, "top": args.rate}
-    opt = torch.optim.AdamW([group], weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
-    progress, seen, right = clock(args.seconds), 0, list[float]()
-    for step, batch in enumerate(loader(corpus, TEACHER_BUDGET, 1, args.workers)):
+    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
+    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
+    opt = optimiser(teacher, 6e-5)
+    progress, seen = clock(args.seconds), 0
+    for step, batch in enumerate(loader(corpus, args.budget, 1, args.workers)):
         if progress() >= 1:
             break
+        set_rate([opt], progress())
         with autocast():
-            logits = teacher(batch["read"]).view(-1, LIST)
+            logits = teacher(batch["pair"].long(), batch["type"].long())[0].view(-1, LIST)
         loss = list_loss(logits)
-        (loss / ACCUMULATED).backward()
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(teacher.parameters(), 1.0)
+        opt.step()
         seen += len(logits)
-        right.append((logits.argmax(1) == 0).float().mean().item())
-        if step % ACCUMULATED == ACCUMULATED - 1:
-            set_rate([opt], progress())
-            nn.utils.clip_grad_norm_(parameters, 1.0)
-            opt.step()
-            opt.zero_grad(set_to_none=True)
         if step % LOG_EVERY == 0:
+            right = (logits.argmax(1) == 0).float().mean()
             print(
-                f"teacher {progress():.2f} step {step} rows {seen} loss {loss.item():.3f} top1 {np.mean(right[-LOG_EVERY:]):.3f}",
+                f"teacher {progress():.2f} step {step} rows {seen} loss {loss.item():.3f} top1 {right.item():.3f}",
                 flush=True,
             )
     (CACHE / "state").mkdir(exist_ok=True)
-    torch.save(teacher.bfloat16().state_dict(), CACHE / "state" / "teacher.pt")
+    torch.save(teacher.state_dict(), CACHE / "state" / "teacher.pt")
 
 
 def embedder_loss(
@@ -258,7 +238,8 @@ def train_students(args: argparse.Namespace) -> None:
     torch.manual_seed(2)
     corpus = load_corpus(args.limit)
     minilm = unpack(CACHE / "minilm" / "weights.npz")
-    teacher = Teacher(CACHE / "llm")
+    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
+    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
     teacher.load_state_dict(torch.load(CACHE / "state" / "teacher.pt", map_location=DEVICE))
     teacher.eval().requires_grad_(False)
     embedder = Embedder(minilm, 6, TOKEN_DIMENSIONS).to(DEVICE)
@@ -280,22 +261,24 @@ def train_students(args: argparse.Namespace) -> None:
     for half in rounds:
         mine(corpus, Bert(minilm, 6).to(DEVICE) if half == 0 else embedder.bert)
         seed = 2 + half + 7 * args.resume
-        batches = taught(loader(corpus, args.budget, seed, args.workers), teacher)
-        for step, batch in enumerate(batches):
+        for step, batch in enumerate(loader(corpus, args.budget, seed, args.workers)):
             if progress() >= (0.4 if half == 0 else 1.0):
                 break
             set_rate(opts, progress())
             pair, kind = batch["pair"].long(), batch["type"].long()
+            with torch.no_grad(), autocast():
+                taught = teacher(pair, kind)[0].view(-1, LIST)
             # The teacher ranks it above the answer: more likely an unmarked answer than a miss.
-            said = batch["taught"]
-            drop = said > said[:, :1] + 1.0
+            drop = taught > taught[:, :1] + 1.0
             # Where the teacher errs, its answer's score is raised to its best: what it says of
             # the rest of the list is still worth learning.
-            aim = torch.cat([said.amax(1, keepdim=True), said[:, 1:]], 1)
-            sentence, late, listed = embedder_loss(embedder, batch, aim, drop, skip)
+            taught[:, 0] = taught.amax(1)
+            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
             with autocast():
                 logits = [x.view(-1, LIST) for x in cross(pair, kind)]
-            crossed = sum(list_loss(x, drop) + 1.5 * distil(x, aim) for x in logits) / len(logits)
+            crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(
+                logits
+            )
             for opt in opts:
                 opt.zero_grad(set_to_none=True)
             (sentence + late + crossed).backward()
@@ -303,11 +286,11 @@ def train_students(args: argparse.Namespace) -> None:
             nn.utils.clip_grad_norm_(cross.parameters(), 1.0)
             for opt in opts:
                 opt.step()
-            seen += len(said)
+            seen += len(taught)
             if step % LOG_EVERY == 0:
                 tops = [
                     f"{(x.argmax(1) == 0).float().mean().item():.3f}"
-                    for x in (said, listed, *logits)
+                    for x in (taught, listed, *logits)
                 ]
                 print(
                     f"students {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 teacher/late/{DEPTHS} {tops} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
@@ -336,6 +319,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=65536, help="pair tokens a batch")
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
+    parser.add_argument("--small", action="store_true", help="MiniLM as the teacher, for a trial")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
     {"teacher": train_teacher, "students": train_students}[args.stage](args)
