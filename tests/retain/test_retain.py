@@ -164,6 +164,44 @@ def test_positions_hold_over_more_facts_than_one_transaction(memory: recollect.R
     }
 
 
+SEEN = {"text": "Ada is a keeper", "type": "observation", "source_ids": ["bees", "hens"]}
+PROOF = {
+    "document_id": "diary",
+    "facts": [
+        {"id": "bees", "text": "Ada keeps bees behind the house"},
+        {"id": "hens", "text": "Ada bought four brown hens"},
+    ],
+}
+
+
+@pytest.mark.parametrize("given", [[SEEN, PROOF], [PROOF, SEEN]])
+def test_an_observation_may_name_facts_of_a_document_in_the_same_call(
+    memory: recollect.Recollect, given: list[dict[str, object]]
+) -> None:
+    made = memory.retain("b", given)
+    (seen,) = made.items[given.index(SEEN)].memory_ids
+    found = memory.load("b", seen)
+    assert (found.source_ids, found.proof_count) == (("bees", "hens"), 2)
+    memory.forget("b", document_id="diary")
+    assert texts(memory) == set()  # derived only from what is gone
+
+
+def test_what_an_observation_names_may_be_many_facts_away(memory: recollect.Recollect) -> None:
+    others = [{"text": f"Shelf {n} holds box {n * 7}"} for n in range(300)]
+    last = {"id": "late", "text": "Ada sold the honey at the market"}
+    made = memory.retain("b", [{**SEEN, "source_ids": ["late"]}, *others, last])
+    assert memory.load("b", made.items[0].memory_ids[0]).source_ids == ("late",)
+
+
+def test_an_observation_seen_again_may_be_proven_by_a_later_item(
+    memory: recollect.Recollect,
+) -> None:
+    first = memory.retain("b", {"text": "Ada fed the goats"}).ids[0]
+    (seen,) = memory.retain("b", {**SEEN, "source_ids": [first]}).ids
+    memory.retain("b", [SEEN, PROOF])
+    assert memory.load("b", seen).source_ids == (first, "bees", "hens")
+
+
 def test_a_stated_cause_becomes_a_link(memory: recollect.Recollect) -> None:
     result = memory.retain(
         "b", ["The dam broke.", "The valley was evacuated because the dam broke."]

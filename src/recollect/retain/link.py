@@ -7,19 +7,33 @@ links are bounded joins over what the index holds already; they need no rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import InvalidInput
 from recollect.language.terms import query_terms, term_hash
-from recollect.storage.base import Filter, Found, KeyLink, Writing
+from recollect.retain.decided import Decided
+from recollect.retain.extract import Source
+from recollect.retain.items import Fact
+from recollect.retain.prepare import Prepared
+from recollect.storage.base import Filter, Found, KeyLink, ServedWriting, Writing
 from recollect.types import LinkKind
 
 SEMANTIC_LINKS = 5
 SEMANTIC_FLOOR = 0.7
 CAUSAL_LOOKUPS = 3  # memories looked at for each named cause or effect
+FELLOWS = 10  # facts before and after in the same plan, looked at as well
 CAUSAL_COVER = 0.6  # share of the clause's terms that the other memory must hold
+
+
+class _Clause(NamedTuple):
+    """A cause or an effect as it is named."""
+
+    terms: tuple[str, ...]
+    keys: list[int]  # of memories that may be meant
 
 
 def semantic_links(
@@ -43,24 +57,134 @@ def both_ways(cause: int, effect: int, kind: str, weight: float) -> Iterable[Key
         yield KeyLink(effect, cause, LinkKind.CAUSED_BY, weight)
 
 
-def clause_terms(clause: str) -> list[int]:
-    return [term_hash(t) for t in query_terms(clause)]
+class Linker:
+    """The links of one plan's new memories."""
 
+    def __init__(
+        self, view: Writing, decided: Decided, flat: Sequence[tuple[Source, Prepared]]
+    ) -> None:
+        self._view = view
+        self._decided = decided
+        self._flat = flat
+        self._places = {
+            (p.fact.item, p.fact.position): n for n, (_, p) in reversed([*enumerate(flat)])
+        }
+        self._items = {p.fact.item: n for n, (_, p) in reversed([*enumerate(flat)])}
+        self._terms: dict[int, frozenset[str]] = {}  # of memories, once looked at
 
-def mentioned_in(
-    clause: str, view: Writing, fresh: Mapping[int, frozenset[str]], but: int
-) -> list[tuple[int, float]]:
-    """Memories that say what `clause` names, with the share of its terms they hold."""
-    terms = query_terms(clause)
-    if not terms:
-        return []
-    found = view.keyword(clause_terms(clause), Filter(), CAUSAL_LOOKUPS)
-    held = {k: frozenset(query_terms(m.text)) for k, m in view.load(found.keys.tolist()).items()}
-    cover = {
-        key: len(words.intersection(terms)) / len(terms)
-        for key, words in {**held, **fresh}.items()
-        if key != but
-    }
-    # One shared word says little unless it is all there is to say.
-    good = [(k, c) for k, c in cover.items() if c >= CAUSAL_COVER]
-    return sorted(good, key=lambda pair: (-pair[1], -pair[0]))[:CAUSAL_LOOKUPS]
+    def links(self, among: NDArray[np.float32], near: Sequence[Found]) -> Iterator[KeyLink]:
+        """`among` holds the cosine of each fact with each other, `near` what the bank has near it."""
+        at = self._decided.new_at
+        if not at:
+            return
+        fresh = [n.key for n in self._decided.new]
+        yield from semantic_links(fresh, among[np.ix_(at, at)], [near[i] for i in at])
+        clauses = self._clauses()
+        for number in at:
+            source, prepared = self._flat[number]
+            follows = number > 0 and self._flat[number - 1][0] is source
+            yield from self._causal(number, prepared, clauses, follows)
+            yield from self._given(number, prepared.fact)
+
+    # --- what the words say -------------------------------------------------------------------
+
+    def _clauses(self) -> dict[str, _Clause]:
+        """Every cause and effect that is named, with the memories that may be meant: looked up one
+        by one, loaded together."""
+        told = (r for n in self._decided.new_at for r in self._flat[n][1].causal if not r.previous)
+        terms = {
+            clause: query_terms(clause)
+            for clause in dict.fromkeys(clause for r in told for clause in (r.cause, r.effect))
+        }
+        asked = {clause: [term_hash(t) for t in words] for clause, words in terms.items() if words}
+        if isinstance(self._view, ServedWriting):
+            self._view.expect(list(asked.values()), CAUSAL_LOOKUPS)
+        found = {
+            clause: self._view.keyword(hashes, Filter(), CAUSAL_LOOKUPS).keys.tolist()
+            for clause, hashes in asked.items()
+        }
+        held = self._view.load(dict.fromkeys(key for keys in found.values() for key in keys))
+        for key, memory in held.items():
+            self._terms[key] = frozenset(query_terms(memory.text))
+        return {
+            clause: _Clause(terms[clause], [key for key in keys if key in held])
+            for clause, keys in found.items()
+        }
+
+    def _causal(
+        self, number: int, prepared: Prepared, clauses: Mapping[str, _Clause], follows: bool
+    ) -> Iterator[KeyLink]:
+        if not prepared.causal:
+            return
+        keys = self._decided.keys
+        key = keys[number]
+        fellows = keys[max(0, number - FELLOWS) : number + FELLOWS]
+        for relation in prepared.causal:
+            if relation.previous:
+                if follows and keys[number - 1] != key:
+                    yield from both_ways(keys[number - 1], key, relation.kind, relation.weight)
+                continue
+            for other, cover in self._meant(clauses.get(relation.cause), fellows, key):
+                yield from both_ways(other, key, relation.kind, round(relation.weight * cover, 4))
+            for other, cover in self._meant(clauses.get(relation.effect), fellows, key):
+                yield from both_ways(key, other, relation.kind, round(relation.weight * cover, 4))
+
+    def _meant(
+        self, clause: _Clause | None, fellows: Sequence[int], but: int
+    ) -> list[tuple[int, float]]:
+        """Memories that say what the clause names, with the share of its terms they hold."""
+        if clause is None:
+            return []
+        wanted, size = set(clause.terms), len(clause.terms)
+        # One shared word says little unless it is all there is to say.
+        good = [
+            (key, cover)
+            for key in dict.fromkeys([*clause.keys, *fellows])
+            if key != but and (cover := len(wanted & self._said(key)) / size) >= CAUSAL_COVER
+        ]
+        return sorted(good, key=lambda pair: (-pair[1], -pair[0]))[:CAUSAL_LOOKUPS]
+
+    def _said(self, key: int) -> frozenset[str]:
+        """Neighbours ask for the same text again and again."""
+        found = self._terms.get(key)
+        if found is None:
+            text = self._decided.memories[key].text
+            found = self._terms[key] = frozenset(query_terms(text))
+        return found
+
+    # --- what the caller says -----------------------------------------------------------------
+
+    def _given(self, number: int, fact: Fact) -> Iterator[KeyLink]:
+        key = self._decided.keys[number]
+        for relation in fact.relations:
+            target = self._target(relation.target, fact)
+            if relation.kind == "caused_by":
+                yield from both_ways(target, key, "causes", relation.weight)
+            else:
+                yield from both_ways(key, target, relation.kind, relation.weight)
+        for memory_id in fact.related:
+            other = self._decided.key_of(memory_id, self._view)
+            if other is not None:
+                yield KeyLink(key, other, LinkKind.RELATED, 1.0)
+
+    def _target(self, target: str | int, fact: Fact) -> int:
+        found = (
+            self._at_position(target, fact)
+            if isinstance(target, int)
+            else self._decided.key_of(target, self._view)
+        )
+        if found is None:
+            raise InvalidInput(
+                f"item {fact.item}: causal relation to unknown {target!r}",
+                hint="target is a memory id, or the position of a fact in the same list",
+            )
+        return found
+
+    def _at_position(self, target: int, fact: Fact) -> int | None:
+        """Within a list of facts the place in that list, otherwise the number of the item."""
+        number = (
+            self._items.get(target)
+            if fact.position is None
+            else self._places.get((fact.item, target))
+        )
+        return None if number is None else self._decided.keys[number]

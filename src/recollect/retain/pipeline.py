@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,6 +11,7 @@ from typing import Any, cast
 from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.models.base import Embedder, Extractor
+from recollect.retain.decided import unknown_source
 from recollect.retain.extract import Source, sources
 from recollect.retain.items import Fact, Item, items
 from recollect.retain.plan import Outcome, Planner
@@ -120,10 +121,7 @@ def _check_names(store: Store, bank: str, found: Sequence[Source]) -> None:
                 )
         for source in fact.source_ids:
             if source not in ours and (view is None or view.key_of(source) is None):
-                raise InvalidInput(
-                    f"item {fact.item}: source {source!r} is not in bank {bank!r}",
-                    hint="source_ids name existing memories of the same bank",
-                )
+                raise unknown_source(fact, source, bank)
 
 
 def _unchanged(view: View, source: Source, told: _Tally) -> bool:
@@ -193,9 +191,10 @@ def _prepare(with_: Retaining, bank: str, group: list[Source]) -> list[list[Prep
 
 def _groups(found: Iterable[Source]) -> Iterator[list[Source]]:
     """Whole documents, and loose facts cut as needed, up to GROUP facts a transaction. Facts
-    that refer to each other by position stay together."""
+    that refer to each other stay together."""
     found = list(found)
-    if any(_reaches_out(s, f) for s in found for f in s.facts):
+    ours = {f.id for s in found for f in s.facts if f.id is not None}
+    if any(_reaches_out(s, f, ours) for s in found for f in s.facts):
         yield found
         return
     group: list[Source] = []
@@ -210,10 +209,14 @@ def _groups(found: Iterable[Source]) -> Iterator[list[Source]]:
         yield group
 
 
-def _reaches_out(source: Source, fact: Fact) -> bool:
-    """To another item, by its number; places within a document stay in it."""
+def _reaches_out(source: Source, fact: Fact, ours: Collection[str]) -> bool:
+    """To another item, by its number or by the id it was given; places within a document stay
+    in it."""
     by_place = any(isinstance(r.target, int) for r in fact.relations)
-    return by_place and (fact.position is None or source.document_id is None)
+    if by_place and (fact.position is None or source.document_id is None):
+        return True
+    named = [*fact.source_ids, *fact.related, *(r.target for r in fact.relations)]
+    return any(name in ours for name in named)
 
 
 def _cut(found: Iterable[Source]) -> Iterator[Source]:
