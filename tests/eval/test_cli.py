@@ -57,6 +57,19 @@ def test_json_goes_to_stdout_and_holds_every_figure(file: Path) -> None:
     assert set(report["by_category"]) == {"where", "who", "what"}
 
 
+def test_many_categories_are_readable_in_a_narrow_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"a-category-{n}" for n in range(12)]
+    asked = [{"query": "Who moved?", "gold": ["u1"], "category": name} for name in names]
+    path = tmp_path / "many.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in (LINES[0], *asked)))
+    shown = run(str(path)).stdout
+    assert all(f"{name} " in shown for name in names)
+    assert "…" not in shown
+
+
 def test_stages_and_cpu_are_timed(file: Path) -> None:
     latency = json.loads(run(str(file), "--json").stdout)["latency"]
     assert latency["cpu"]["p50"] > 0

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rich.table import Table
+
     from recollect.eval.data import Dataset
     from recollect.eval.gate import Verdict
     from recollect.eval.metrics import Figure
     from recollect.eval.report import Report
+
+BY_CATEGORY = ("recall@{k}", "ndcg@10", "abstention_recall", "forbidden@10")
+BY_PART = ("recall@{k}", "ndcg@10", "all-evidence@{k}")
 
 
 def eval_command(
@@ -163,27 +170,52 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 def _print(report: Report) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     console.print(f"[bold]{report.dataset}[/]: {report.queries:,} queries, {report.units:,} units")
-    table = Table(box=None, header_style="bold")
-    table.add_column("measure")
-    columns: dict[str, Any] = {"all": report.overall}
+    console.print(
+        _table("", ("all queries", "queries"), {m: _cells(f) for m, f in report.overall.items()})
+    )
     if len(report.by_category) > 1:
-        columns |= report.by_category
-    for name in columns:
-        table.add_column(name, justify="right")
-    for measure in dict.fromkeys(m for figures in columns.values() for m in figures):
-        table.add_row(measure, *(_cell(figures.get(measure)) for figures in columns.values()))
-    console.print(table)
-    for part, figures in report.ablations.items():
-        shown = ", ".join(
-            f"{m} {figures[m].value:.3f}" for m in ("recall@10", "ndcg@10") if m in figures
+        shown = _shown(BY_CATEGORY, report)
+        rows = {
+            name: [_cell(figures.get(m)) for m in shown]
+            for name, figures in report.by_category.items()
+        }
+        console.print(_table("category", shown, rows))
+    if report.ablations:
+        shown = _shown(BY_PART, report)
+        parts = {"as shipped": report.overall, **report.ablations}
+        console.print(
+            _table("parts", shown, {n: [_cell(f.get(m)) for m in shown] for n, f in parts.items()})
         )
-        console.print(f"{part}: {shown}")
-    for name, found in report.latency.items():
-        console.print(f"{name}: p50 {found.get('p50', 0):.2f} ms, p95 {found.get('p95', 0):.2f} ms")
+    times = {
+        name: [f"{found.get(p, 0):.2f} ms" for p in ("p50", "p95")]
+        for name, found in report.latency.items()
+    }
+    console.print(_table("a recall", ("p50", "p95"), times))
+
+
+def _shown(measures: Iterable[str], report: Report) -> list[str]:
+    k = 10 if 10 in report.ks else max(report.ks)
+    return [m for m in (name.format(k=k) for name in measures) if m in report.overall]
+
+
+def _table(corner: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]]) -> Table:
+    """Names to the left, however many; few columns, so that it fits a terminal."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", title="", title_style="")
+    table.add_column(corner)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
+    return table
+
+
+def _cells(figure: Figure) -> tuple[str, str]:
+    return _cell(figure), str(figure.queries)
 
 
 def _cell(figure: Figure | None) -> str:

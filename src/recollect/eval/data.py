@@ -97,8 +97,9 @@ def read_jsonl(path: Path, name: str | None = None) -> Dataset:
                     hint='give each line a "unit" (its id) or a "query" (its text)',
                 )
         except (KeyError, TypeError, ValueError) as cause:
+            what = f"{cause} is missing" if isinstance(cause, KeyError) else cause
             raise DatasetError(
-                f"line {number}: {cause}", hint="docs/eval.md shows the format"
+                f"line {number}: {what}", hint="docs/eval.md shows the format"
             ) from cause
     banks = tuple(
         Bank(bank, tuple(units.get(bank, ())), tuple(queries.get(bank, ())))
