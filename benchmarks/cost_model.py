@@ -100,7 +100,8 @@ def measured() -> Measured:
     found = _read("sizing")
     sizing = {int(k): v for k, v in found["sizes"].items()}
     scale = _read("scale-short")["sizes"]
-    postgres = [orjson.loads(p.read_bytes()) for p in sorted(RESULTS.glob("postgres-*.json"))]
+    held = (orjson.loads(p.read_bytes()) for p in sorted(RESULTS.glob("postgres-*.json")))
+    postgres = [result for result in held if result["kind"] == "postgres"]
     largest = max(postgres, key=lambda p: p["facts"])
     return Measured(
         Line.through([(n, v["recall_cpu_ms"]) for n, v in sizing.items()]),
