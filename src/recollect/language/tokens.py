@@ -21,8 +21,9 @@ def count_tokens(text: str) -> int:
         if not piece.isascii():
             n += len(piece.encode()) / 2.4
         elif piece[0].isalpha():
-            n += 1 + max(0, len(piece) - 8) / 6
-            if len(piece) > 4 and not piece.islower():
+            size = len(piece)
+            n += 1 + (size - 8) / 6 if size > 8 else 1
+            if size > 4 and not piece.islower():
                 n += 0.25
         else:
             n += 1

@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.language.sentences import sentences
-from recollect.retain.causal_cues import ANY_CUE, OPENERS, RULES, Kind, Rule, acceptable, compiled
+from recollect.retain.causal_cues import (
+    ANY_CUE,
+    HEADS,
+    OPENERS,
+    RULES,
+    Kind,
+    Rule,
+    acceptable,
+    compiled,
+)
 
 __all__ = ["CausalRelation", "find_causal"]
 
@@ -79,8 +88,9 @@ def _in_sentence(text: str, start: int, end: int, before: Span | None) -> Iterat
         start += opener.end()
     used: list[Span] = []
     lower = sentence.lower()
+    heads = {head for head in HEADS if head in lower}
     for rule in RULES:
-        if not any(head in lower for head in rule.heads):
+        if heads.isdisjoint(rule.heads):
             continue
         for match in compiled(rule.pattern).finditer(text, start, end):
             if any(a < match.end("cue") and match.start("cue") < b for a, b in used):

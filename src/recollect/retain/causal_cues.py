@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-__all__ = ["ANY_CUE", "OPENERS", "RULES", "Kind", "Rule", "acceptable", "compiled"]
+__all__ = ["ANY_CUE", "HEADS", "OPENERS", "RULES", "Kind", "Rule", "acceptable", "compiled"]
 
 Kind = Literal["causes", "enables", "prevents"]
 # "open": the cue opens the sentence, cause, comma, effect.
@@ -147,6 +147,8 @@ RULES: tuple[Rule, ...] = (
 # fmt: on
 
 # A sentence that opens so takes the sentence or turn before it as its cause.
+HEADS = tuple(dict.fromkeys(head for rule in RULES for head in rule.heads))
+
 OPENERS = re.compile(
     r"""["“(]?(?:
         (?:and\ |but\ )?(?:therefore|thus|hence|consequently|accordingly

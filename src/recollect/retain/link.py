@@ -41,14 +41,24 @@ def semantic_links(
 ) -> Iterable[KeyLink]:
     """From each new memory to its nearest, old and new alike. `among` holds the cosine of each
     new one with each other."""
+    close = earlier(among, SEMANTIC_FLOOR)
     for i, key in enumerate(keys):
+        if i not in close and not len(near[i].keys):
+            continue
         old = zip(near[i].scores.tolist(), near[i].keys.tolist(), strict=True)
-        close = np.flatnonzero(among[i, :i] >= SEMANTIC_FLOOR).tolist()
-        fellows = ((float(among[i, j]), keys[j]) for j in close)
+        fellows = ((float(among[i, j]), keys[j]) for j in close.get(i, ()))
         best = sorted([*old, *fellows], key=lambda pair: (-pair[0], pair[1]))[:SEMANTIC_LINKS]
         for score, other in best:
             if score >= SEMANTIC_FLOOR and other != key:
                 yield KeyLink(key, other, LinkKind.SEMANTIC, min(1.0, round(score, 4)))
+
+
+def earlier(among: NDArray[np.float32], floor: float) -> dict[int, list[int]]:
+    """For each of the new ones that are as near as that to one before them: which."""
+    found: dict[int, list[int]] = {}
+    for number, fellow in np.argwhere(np.tril(among >= floor, -1)).tolist():
+        found.setdefault(number, []).append(fellow)
+    return found
 
 
 def both_ways(cause: int, effect: int, kind: str, weight: float) -> Iterable[KeyLink]:

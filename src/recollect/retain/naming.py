@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from recollect.language.entities import KnownEntity
 from recollect.retain.prepare import ROLES, Prepared
@@ -32,7 +31,9 @@ class Naming:
                 found.append(entity)
         for entity in found:
             held = self.entities[entity]
-            self.entities[entity] = replace(held, mentions=held.mentions + 1)
+            self.entities[entity] = Entity(
+                held.id, held.name, held.kind, held.aliases, held.mentions + 1
+            )
         return tuple(found)
 
     def name(self, number: int) -> str:

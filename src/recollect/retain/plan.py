@@ -22,7 +22,7 @@ from recollect.retain.dedupe import NEAR_COSINE, is_nearly_same, is_same
 from recollect.retain.extract import Source
 from recollect.retain.filing import Filing
 from recollect.retain.items import Fact
-from recollect.retain.link import SEMANTIC_FLOOR, Linker
+from recollect.retain.link import SEMANTIC_FLOOR, Linker, earlier
 from recollect.retain.naming import Naming
 from recollect.retain.opinion import FIRST_CONFIDENCE
 from recollect.retain.prepare import Prepared
@@ -63,6 +63,7 @@ class Planner:
         self._naming = Naming(view)
         vectors = np.array([p.vector for _, p in self._flat], np.float32)
         self._among = dots(vectors, vectors)
+        self._fellows = earlier(self._among, NEAR_COSINE)
         self._near = view.nearest(vectors, NEIGHBOURS, SEMANTIC_FLOOR) if self._flat else []
         self._filing = Filing(view, sources, self._look_up())
 
@@ -99,9 +100,10 @@ class Planner:
         restated = frozenset(k for keys in same.values() for k in keys)
         wanted = restated | {k for keys in slots.values() for k in keys}
         for (_, one), found in zip(self._flat, self._near, strict=True):
-            # An opinion is weighed against every near one, a fact compared with the nearest.
-            floor = 0.0 if one.fact.type is MemoryType.OPINION else NEAR_COSINE
-            wanted |= set(found.keys[found.scores >= floor].tolist())
+            if len(found.keys):
+                # An opinion is weighed against every near one, a fact compared with the nearest.
+                floor = 0.0 if one.fact.type is MemoryType.OPINION else NEAR_COSINE
+                wanted |= set(found.keys[found.scores >= floor].tolist())
         decided.memories.update(view.load(sorted(wanted)))
         return restated
 
@@ -129,10 +131,11 @@ class Planner:
         for key in decided.by_statement.get(prepared.statement, ()):
             if is_same(prepared, decided.memories[key]):
                 return key
-        for key, score in zip(near.keys.tolist(), near.scores.tolist(), strict=True):
-            if score >= NEAR_COSINE and is_nearly_same(prepared, decided.memories[key]):
-                return key
-        for fellow in np.flatnonzero(self._among[number, :number] >= NEAR_COSINE).tolist():
+        if len(near.keys):
+            for key in near.keys[near.scores >= NEAR_COSINE].tolist():
+                if is_nearly_same(prepared, decided.memories[key]):
+                    return key
+        for fellow in self._fellows.get(number, ()):
             key = decided.keys[fellow]
             if is_nearly_same(prepared, decided.memories[key]):
                 return key

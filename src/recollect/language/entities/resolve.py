@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from recollect.language.entities.gazetteer import nicknames, spellings
 from recollect.language.entities.matcher import NameMatcher
@@ -225,8 +226,13 @@ def _in_context(found: list[KnownEntity], context: Collection[int]) -> list[Know
     return [entity for entity in found if entity.id in context] if context else []
 
 
-def _keys(entity: KnownEntity) -> list[Key]:
-    return [person_key(key_of(name))[0] for name in (entity.name, *entity.aliases)]
+def _keys(entity: KnownEntity) -> tuple[Key, ...]:
+    return _person_keys(entity.name, entity.aliases)
+
+
+@lru_cache(maxsize=1 << 14)
+def _person_keys(name: str, aliases: frozenset[str]) -> tuple[Key, ...]:
+    return tuple(person_key(key_of(one))[0] for one in (name, *aliases))
 
 
 def _new(name: str, key: Key, kind: str) -> Resolution:

@@ -87,6 +87,8 @@ class Lexicon:
 def fold(text: str) -> str:
     """Lower case, with one form for each dash and apostrophe; every offset stays."""
     lowered = text.lower()
+    if lowered.isascii():
+        return lowered
     if len(lowered) != len(text):  # a few letters grow in lower case ("İ")
         lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
     return lowered.translate(_FOLD)
@@ -100,7 +102,13 @@ def matches(
     lexicon: Lexicon, words: list[str], at: int
 ) -> Iterable[tuple[list[tuple[str, Any]], int]]:
     """The phrases of the lexicon that begin at a token, with the token after each."""
+    second = at + 1
+    while second < len(words) and words[second] in _SKIPPED:
+        second += 1
+    following = words[at + 1 : second + 1]  # one of these is the second word, if there is one
     for phrase, pairs in lexicon.entries.get(words[at], ()):
+        if len(phrase) > 1 and phrase[1] not in following:
+            continue
         end = at + 1
         for word in phrase[1:]:
             while end < len(words) and words[end] in _SKIPPED and words[end] != word:
