@@ -9,7 +9,6 @@ import pytest
 
 from recollect import Recollect
 from recollect.cli import main
-from recollect.errors import StoreUnavailable
 from recollect.storage.postgres.schema import migrations
 from recollect.testing import open_fake
 
@@ -59,19 +58,6 @@ def test_doctor_tells_of_the_server_but_not_the_password(
     out = capsys.readouterr().out
     assert "pgvector" in out and schema in out
     assert "s3cret" not in out
-
-
-def test_a_replica_that_is_not_there_is_a_clear_error(postgres: str, schema: str) -> None:
-    from recollect.storage.postgres.store import PostgresStore
-
-    with pytest.raises(StoreUnavailable, match="read_dsn"):
-        PostgresStore(
-            postgres,
-            model=lambda: ("m", 4, 0),
-            schema=schema,
-            read_dsn="postgresql://nobody@127.0.0.1:1/x",
-            patience=1.0,
-        )
 
 
 def test_the_setting_names_the_schema(postgres: str, schema: str) -> None:

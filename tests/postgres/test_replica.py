@@ -19,6 +19,7 @@ import psycopg
 import pytest
 
 from recollect import Recollect
+from recollect.cli import main
 from recollect.errors import NotFound, StoreReadOnly
 from recollect.testing import open_fake
 
@@ -202,7 +203,7 @@ def test_without_the_replica_recalls_are_answered_by_the_primary_and_the_log_say
         found = memory.recall("b", "the violin", **NOW)
     assert [h.text for h in found] == ["Alice plays the violin."]
     assert not found.degraded
-    assert "from the primary until the replica is back" in caplog.text
+    assert "recalls read from the primary until it is back" in caplog.text
 
 
 def test_a_recall_under_way_goes_on_at_the_primary(memory: Recollect, standby: Standby) -> None:
@@ -234,6 +235,39 @@ def test_a_replica_that_is_back_is_read_again(
     standby.pause()
     elsewhere.retain("b", "Bob plays the violin too.")
     assert recalled(memory, "the violin, who") == ["Alice plays the violin."]
+
+
+def test_a_store_opens_without_its_replica_and_says_why(
+    dsn: str, elsewhere: Recollect, caplog: pytest.LogCaptureFixture
+) -> None:
+    elsewhere.retain("b", "Alice plays the violin.")
+    gone = "postgresql://nobody:s3cret@127.0.0.1:1/x"
+    schema = elsewhere.settings.pg_schema
+    with (
+        caplog.at_level(logging.WARNING),
+        open_fake(dsn, pg_schema=schema, read_dsn=gone) as opened,
+    ):
+        assert recalled(opened, "violin") == ["Alice plays the violin."]
+    (told,) = caplog.messages
+    assert "127.0.0.1" in told and "refused" in told
+    assert "s3cret" not in told
+
+
+def test_doctor_looks_at_the_replica(
+    dsn: str,
+    memory: Recollect,
+    standby: Standby,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("RECOLLECT_PG_SCHEMA", memory.settings.pg_schema)
+    for address, told in (
+        (standby.dsn, "follows the primary"),
+        (dsn, "follows no other server"),
+        ("postgresql://127.0.0.1:1/x", "cannot be reached"),
+    ):
+        main(["--db", dsn, "--read-dsn", address, "doctor"])
+        assert told in capsys.readouterr().out
 
 
 def test_writing_needs_no_replica(memory: Recollect, standby: Standby) -> None:

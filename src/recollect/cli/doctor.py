@@ -148,7 +148,20 @@ def _server(session: Session, dsn: str) -> Iterator[Finding]:
         hint = getattr(error, "hint", None) or "pip install 'recollect[postgres]'"
         yield Finding("store", False, getattr(error, "message", str(error)), hint)
         return
+    if session.settings().read_dsn is not None:
+        yield _replica(session)
     yield from _banks(session)
+
+
+def _replica(session: Session) -> Finding:
+    from recollect.errors import RecollectError
+    from recollect.storage.postgres.replica import described
+
+    settings = session.settings()
+    try:
+        return Finding("replica", True, described(settings.read_dsn or "", settings.pg_schema))
+    except RecollectError as error:
+        return Finding("replica", False, error.message, error.hint)
 
 
 def _file(path: Path) -> Iterator[Finding]:

@@ -39,6 +39,7 @@ log = logging.getLogger("recollect.postgres")
 T = TypeVar("T")
 Db = Connection[tuple[Any, ...]]
 
+POOL = "recollect"
 FIRST_WAIT = 0.5  # seconds; doubled with every further try
 RECONNECTING = 5.0  # seconds that the pool tries to connect by itself
 SLOW = 0.05  # seconds: taking a connection longer than this is worth a line in the log
@@ -48,6 +49,19 @@ _LOST = {"57P01", "57P02", "57P03", "25P03", "40001", "40P01"}  # shutdown, star
 class Lost(Exception):
     """The connection went away, or the server asked to give way: nothing of it took effect, or
     whoever tries again finds out whether it did."""
+
+
+class _Quiet(logging.Filter):
+    """What happens to our pools is told by us, once; the driver would tell of every try."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        ours = isinstance(record.args, tuple) and record.args[:1] == (POOL,)
+        if ours:
+            log.debug(record.getMessage())
+        return not ours
+
+
+logging.getLogger("psycopg.pool").addFilter(_Quiet())
 
 
 class Holders:
@@ -127,7 +141,7 @@ class Connections:
             open=False,
             configure=self._configure,
             num_workers=1,
-            name="recollect",
+            name=POOL,
             timeout=self._patience,
             # Tried anew by whoever waits. The pool's own pauses grow to minutes, and would last
             # on when the server is long back.
@@ -135,10 +149,10 @@ class Connections:
             kwargs={"autocommit": True, "connect_timeout": 10, **_keepalive(dsn)},
         )
 
-    def open(self, within: float | None = None) -> None:
+    def open(self, within: float | None = None, *, wait: bool = True) -> None:
         within = within or self._patience
         try:
-            self._first.open(wait=True, timeout=within)
+            self._first.open(wait=wait, timeout=within)
         except PoolTimeout as error:
             self._first.close(timeout=0)
             raise StoreUnavailable(

@@ -7,11 +7,14 @@ import threading
 from collections import OrderedDict
 
 import psycopg
+from psycopg import sql
 
-from recollect.storage.postgres.connection import Connections, first_line, log
+from recollect.errors import StoreError, StoreUnavailable
+from recollect.storage.postgres.connection import Connections, first_line, log, place, translated
 from recollect.storage.postgres.session import Head, ReadSession
 
 PATIENCE = 2.0  # seconds for a replica: there is another server to ask
+CONNECTING = 2  # seconds
 PAUSE = 5.0  # seconds between two looks whether one that was lost is back
 REMEMBERED = 4096  # banks whose last change by this process is known
 
@@ -25,6 +28,16 @@ class Replica:
         self._written: OrderedDict[str, int] = OrderedDict()
         self._closed = threading.Event()
         self._up = True
+
+    def start(self, within: float) -> None:
+        """A replica that is down must not keep a store from being opened: the primary answers."""
+        try:
+            psycopg.connect(self._dsn, connect_timeout=CONNECTING).close()
+        except psycopg.Error as error:
+            self.connections.open(wait=False)
+            self._lost(error)
+        else:
+            self.connections.open(within)
 
     def wrote(self, bank: str, seq: int) -> None:
         """This process has brought the bank to `seq`: no recall of it may read an earlier state."""
@@ -60,7 +73,9 @@ class Replica:
                 return
             self._up = False
         log.warning(
-            "recalls read from the primary until the replica is back: %s", first_line(error)
+            "the replica %s is gone (%s): recalls read from the primary until it is back",
+            self.connections.place,
+            first_line(error),
         )
         threading.Thread(target=self._watch, name="recollect-replica", daemon=True).start()
 
@@ -69,7 +84,7 @@ class Replica:
         once: a pool that was only full counts as back."""
         while not self._closed.is_set():
             try:
-                psycopg.connect(self._dsn, connect_timeout=2).close()
+                psycopg.connect(self._dsn, connect_timeout=CONNECTING).close()
             except psycopg.Error:
                 self._closed.wait(PAUSE)
                 continue
@@ -80,3 +95,28 @@ class Replica:
     def close(self) -> None:
         self._closed.set()
         self.connections.close()
+
+
+def described(dsn: str, schema: str) -> str:
+    """What stands there, in a line: for those who keep it."""
+    where = place(dsn)
+    try:
+        db = psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECTING)
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"{where} cannot be reached: {first_line(error)}",
+            hint="recalls read from the primary meanwhile; check read_dsn, and that the server is up",
+        ) from error
+    table = sql.Identifier(schema, "banks").as_string(db)
+    with db, translated(where):
+        follows, there, behind = db.execute(STANDING, (table,)).fetchone() or (False, False, None)
+    if not follows or not there:
+        raise StoreError(
+            f"{where} " + ("holds no recollect store" if follows else "follows no other server"),
+            hint="read_dsn is for a streaming replica of db",
+        )
+    return f"{where}: follows the primary, {behind or 'nothing'} of its log not replayed yet"
+
+
+STANDING = """SELECT pg_is_in_recovery(), to_regclass(%s) IS NOT NULL,
+  pg_size_pretty(nullif(pg_last_wal_receive_lsn() - pg_last_wal_replay_lsn(), 0))"""

@@ -85,9 +85,10 @@ class PostgresStore(Lists):
         if read_dsn is not None:
             there = pool(read_dsn, pool_size, min(patience, REPLICA_PATIENCE))
             self._replica = Replica(read_dsn, there, self._reading)
-            there.open(within=patience)
         self._writing.open()
         self._reading.open()
+        if self._replica is not None:
+            self._replica.start(patience)
         self._indexing = hnsw.Indexing(self._writing, by_itself=auto_index)
         self.queue = PostgresQueue(self._writing)
         self.keys = PostgresKeyRing(self._writing)
