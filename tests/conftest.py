@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,33 @@ def real(db: Path) -> Iterator[recollect.Recollect]:
     """The store with the model that ships."""
     with recollect.open(db) as opened:
         yield opened
+
+
+@pytest.fixture
+def served() -> Callable[[recollect.Recollect], AbstractContextManager[str]]:
+    return _served
+
+
+@contextmanager
+def _served(memory: recollect.Recollect) -> Iterator[str]:
+    """A server in this process; gives its address."""
+    import uvicorn
+
+    from recollect.server.app import create_app
+    from recollect.server.serve import address, bind
+
+    bound = bind("127.0.0.1", 0)
+    ready = threading.Event()
+    config = uvicorn.Config(
+        create_app(memory, on_ready=ready.set), log_config=None, lifespan="on", ws="none"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield address(bound)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        bound.close()

@@ -6,24 +6,27 @@ Every setting knows where its value came from (`Settings.origin`), so that
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from recollect.errors import ConfigError
 
 ENV_PREFIX = "RECOLLECT_"
+_WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", tuple: "list"}
 _PASSWORD = re.compile(r"(?<=password=)[^&\s]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     db: str | None = None  # a path or DSN; None = memory.db in the user's data folder
+    api_key: str | None = None  # for a command line that asks a server: --db http://…
     embedder: str | None = None  # None = the shipped model
     reranker: str = "default"  # default | none | late-interaction | rrf | a path or URL
     extractor: str | None = None  # an LLM, https://host/v1#model; None = rules, no LLM
@@ -100,6 +103,10 @@ def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
         raise ConfigError(
             f"no settings file at {path}", hint="unset RECOLLECT_CONFIG or create the file"
         ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"the settings file {path} cannot be read: {error.strerror}", hint="name another file"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", hint="fix that line") from error
     table = loaded.get("recollect", loaded)
@@ -161,8 +168,8 @@ def _parse(name: str, raw: str, source: str) -> Any:
         return kind(raw)
     except (KeyError, ValueError) as error:
         raise ConfigError(
-            f"{source} = {raw!r} is not a {kind.__name__}",
-            hint=f"set {source} to a {kind.__name__}",
+            f"{source} = {raw!r} is not a {_WORDS.get(kind, kind.__name__)}",
+            hint=f"set {source} to a {_WORDS.get(kind, kind.__name__)}",
         ) from error
 
 
@@ -173,13 +180,15 @@ def _checked(name: str, value: Any, source: str) -> Any:
             hint="settings are: " + ", ".join(sorted(_hints())),
         )
     kind = _kind(name)
-    if kind is tuple:
-        return tuple(value)
-    if kind is float and isinstance(value, int):
+    if kind is tuple and isinstance(value, list | tuple):
+        return tuple(str(part) for part in cast("Sequence[Any]", value))
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if not isinstance(value, kind):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(
-            f"{name} = {value!r} from {source} is not a {kind.__name__}",
-            hint=f"give {name} as a {kind.__name__}",
+            f"{name} = {value!r} from {source} is not a {_WORDS.get(kind, kind.__name__)}",
+            hint=f"give {name} as a {_WORDS.get(kind, kind.__name__)}",
         )
+    if kind is float and not math.isfinite(value):
+        raise ConfigError(f"{name} = {value} from {source}", hint="give a number")
     return value

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
-import uvicorn
 
-import recollect
-from recollect.server.app import create_app
-from recollect.server.serve import address, bind
 from recollect.testing import open_fake
-
-
-@contextmanager
-def served(memory: recollect.Recollect) -> Iterator[str]:
-    bound = bind("127.0.0.1", 0)
-    ready = threading.Event()
-    config = uvicorn.Config(
-        create_app(memory, on_ready=ready.set), log_config=None, lifespan="on", ws="none"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    assert ready.wait(30)
-    try:
-        yield address(bound)
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        bound.close()
-
 
 Serve = Callable[..., str]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def serve(tmp_path: Path, served: Any) -> Iterator[Serve]:
     """Serves a store of its own, or the one named."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
 
         def start(db: Path | None = None, **settings: object) -> str:

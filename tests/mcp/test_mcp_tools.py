@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from mcp_clients import connected
 
 import recollect
 from recollect.mcp.tools import TOOLS
+from recollect.testing import open_fake
 
 
 async def test_there_are_at_most_seven_tools_and_each_says_what_it_is_for(
@@ -246,3 +250,17 @@ async def test_recall_when_brings_a_note_up_though_its_text_says_it_otherwise(
         assert (await agent("recall", bank="without", **asked)).data["nothing_known"]
         (found,) = (await agent("recall", bank="with", **asked)).data["results"]
     assert found["title"] == "Keep it small" and found["score"] > 0.2
+
+
+async def test_the_tools_work_over_a_server_as_over_a_file(db: Path, served: Any) -> None:
+    with served(open_fake(db)) as url, recollect.connect(url) as there:
+        async with connected(there) as agent:
+            kept = await agent("retain", content="Alice's manager is Dana.", title="Manager")
+            (one,) = kept.data["new"]
+            found = await agent("recall", query="Who is Alice's manager?", min_score=0)
+            assert [hit["id"] for hit in found.data["results"]] == [one]
+            assert (await agent("load_memory", id=one, verbosity="full")).data["id"] == one
+            assert (await agent("why", query="Who is the manager?", id=one)).data
+            assert len((await agent("banks")).data["banks"]) == 1
+            assert (await agent("forget", id=one)).data
+        assert there.memories("default") == []

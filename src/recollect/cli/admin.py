@@ -38,7 +38,7 @@ def index(
     A bank gets one by itself when it is large, and another when it has grown by a quarter.
     """
 
-    with session.open_existing() as memory:
+    with session.existing_store() as memory:
         reach = _postgres(memory.store).index(bank)
     said = f"{bank}: indexed up to memory {reach}" if reach else f"{bank}: nothing to index"
     _answer(session, {"bank": bank, "indexed_key": reach}, said)

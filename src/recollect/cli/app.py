@@ -13,11 +13,12 @@ import typer
 from typer.core import TyperGroup
 
 from recollect.cli.admin import admin_app
+from recollect.cli.configuring import configure
 from recollect.cli.copy import copy
-from recollect.cli.correcting import invalidate, reinforce, supersede, update
+from recollect.cli.correcting import invalidate, reinforce, relate, restore, supersede, update
 from recollect.cli.hooks import hooks_app
 from recollect.cli.keys import keys_app
-from recollect.cli.looking import banks, config, documents, entities, export, memories, stats
+from recollect.cli.looking import banks, config, documents, entities, export, memories, stats, tags
 from recollect.cli.mcp import mcp_app
 from recollect.cli.operations import operations_app
 from recollect.cli.reading import load, recall, why
@@ -31,8 +32,11 @@ from recollect.cli.writing import forget, import_, reembed, retain
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Remember": ("retain", "forget"),
     "Recall": ("recall", "why", "load", "when"),
-    "Correct": ("update", "supersede", "invalidate", "reinforce", "review", "reembed"),
-    "Look around": ("banks", "memories", "documents", "entities", "stats"),
+    "Correct": (
+        *("update", "supersede", "invalidate", "restore", "relate", "reinforce", "review"),
+        *("configure", "reembed"),
+    ),
+    "Look around": ("banks", "memories", "documents", "entities", "tags", "stats"),
     "Move": ("vault", "export", "import", "copy"),
     "Serve agents": ("serve", "keys", "operations", "mcp", "hooks"),
     "Check": ("doctor", "config", "eval", "demo", "admin"),
@@ -92,8 +96,8 @@ def _add(function: Callable[..., None], name: str | None = None) -> None:
 
 for _function in (
     *(retain, forget, recall, why, load, when),
-    *(update, supersede, invalidate, reinforce, review, reembed),
-    *(banks, memories, documents, entities, stats, export),
+    *(update, supersede, invalidate, restore, relate, reinforce, review, configure, reembed),
+    *(banks, memories, documents, entities, tags, stats, export),
 ):
     _add(_function)
 _add(import_, "import")

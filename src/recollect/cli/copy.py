@@ -9,6 +9,7 @@ import typer
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.memory import Recollect
     from recollect.storage.copy import Copied
 
@@ -49,7 +50,9 @@ def copy(
         raise typer.Exit(1)
 
 
-def _copied(here: Recollect, there: Recollect, bank: str, name: str | None) -> Copied:
+def _copied(
+    here: Recollect | Client, there: Recollect | Client, bank: str, name: str | None
+) -> Copied:
     from recollect.cli.progress import progress_bar
 
     with progress_bar(f"copying {bank}") as progress:

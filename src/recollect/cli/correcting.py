@@ -1,4 +1,4 @@
-"""Commands that correct single memories: update, invalidate, supersede, reinforce."""
+"""Commands that correct single memories: update, supersede, invalidate, restore, relate, reinforce."""
 
 from __future__ import annotations
 
@@ -64,6 +64,47 @@ def supersede(
     """Mark a memory as replaced by another."""
     with session.open_existing() as memory:
         _told(session, memory.supersede(bank, memory_id, by), f"superseded by {by}:")
+
+
+def restore(session: Session, bank: Bank, memory_id: MemoryId) -> None:
+    """Take a withdrawal or a replacement back: the memory counts again."""
+    with session.open_existing() as memory:
+        _told(session, memory.restore(bank, memory_id), "restored")
+
+
+def relate(
+    session: Session,
+    bank: Bank,
+    memory_id: MemoryId,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID[=WEIGHT]]...", help="What it points at; weights from 0 to 1."),
+    ] = None,
+) -> None:
+    """Say what a memory points at, in place of what was said before; none takes it back."""
+    from recollect.cli.output import emit, talk
+
+    links = dict(_weighed(target) for target in targets or ())
+    with session.open_existing() as memory:
+        for each in (memory_id, *links):
+            memory.load(bank, each)
+        memory.relate(bank, {memory_id: links})
+    if session.json:
+        emit({"bank": bank, "id": memory_id, "related": links})
+    else:
+        talk(f"{memory_id} points at {', '.join(links) or 'nothing'}")
+
+
+def _weighed(target: str) -> tuple[str, float]:
+    from recollect.errors import InvalidInput
+
+    name, _, weight = target.partition("=")
+    try:
+        return name, float(weight or 1)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{target!r} is no id with a weight", hint="for example m7, or m7=0.5"
+        ) from error
 
 
 def reinforce(

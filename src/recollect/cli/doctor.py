@@ -204,7 +204,7 @@ def _banks(session: Session) -> Iterator[Finding]:
     from recollect.errors import RecollectError
 
     try:
-        with session.open_existing() as memory:
+        with session.existing_store() as memory:
             for half in memory.arrivals():
                 yield Finding(
                     f"bank {half}",

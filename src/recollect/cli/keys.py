@@ -62,7 +62,7 @@ def create(
     scopes = _scopes(listed(scope) or ["read", "write"])
     until = None if expires is None else moment(expires)
     limits = Limits(rate, None if max_body is None else size(max_body))
-    with session.open() as memory:
+    with session.open_store() as memory:
         key, secret = create_key(memory.store.keys, name, scopes, bank, until, limits)
     if session.json:
         emit({"key": secret, **_described(key)})
@@ -80,7 +80,7 @@ def list_(session: Session) -> None:
     from recollect.cli.output import emit
     from recollect.cli.tables import show_table
 
-    with session.open_existing() as memory:
+    with session.existing_store() as memory:
         found = memory.store.keys.all()
     if session.json:
         emit([_described(key) for key in found])
@@ -112,7 +112,7 @@ def revoke(
     from recollect.cli.output import emit, talk
 
     wanted = key_id.split("_")[1] if key_id.startswith("rk_") and "_" in key_id[3:] else key_id
-    with session.open_existing() as memory:
+    with session.existing_store() as memory:
         key = memory.store.keys.revoke(wanted.removeprefix("rk_"), time.time_ns() // 1000)
     if session.json:
         emit(_described(key))

@@ -1,4 +1,4 @@
-"""Commands that look around: banks, memories, documents, entities, stats, export, config."""
+"""Commands that look around: banks, memories, documents, entities, tags, stats, export, config."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from recollect.cli.arguments import STATES, TYPES, After, Bank, Limit
+from recollect.cli.asking import Contains, Dated, Tagged
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
-    from recollect.types import Document, Memory
+    from recollect.client import Client
+    from recollect.memory import Recollect
+    from recollect.types import Document, Entity, EntityProfile, Memory
 
 
 def banks(session: Session) -> None:
@@ -45,6 +48,8 @@ def banks(session: Session) -> None:
 def memories(
     session: Session,
     bank: Bank,
+    seen: Tagged,
+    dated: Dated,
     type: Annotated[
         str | None, typer.Option(metavar="TYPE", help="Only this type.", autocompletion=TYPES)
     ] = None,
@@ -57,26 +62,28 @@ def memories(
     document_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Only of this document.")
     ] = None,
+    entity: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only what names this entity.")
+    ] = None,
+    contains: Contains = None,
     limit: Limit = 100,
     after: After = None,
 ) -> None:
     """The memories of a bank, newest first."""
     from recollect.cli.output import emit
     from recollect.cli.tables import show_table
-    from recollect.errors import InvalidInput
     from recollect.recall.result import memory_dict
-    from recollect.types import MemoryType, State
 
-    type = "experience" if type == "agent" else type
-    for name, value, known in (("type", type, MemoryType), ("state", state, State)):
-        if value is not None and value not in tuple(known):
-            raise InvalidInput(f"unknown {name} {value!r}", hint="one of " + ", ".join(known))
     _check_limit(limit)
+    where: dict[str, Any] = {
+        "type": type, "state": state, "document_id": document_id, "contains": contains,
+    }  # fmt: skip
+    where |= seen.filters() | dated.filters("mentioned_at")
     with session.open_existing() as memory:
         memory.bank(bank)
-        found = memory.memories(
-            bank, type=type, state=state, document_id=document_id, limit=limit, after=after
-        )
+        if entity is not None:
+            where["entity"] = _entity(memory, bank, entity).id
+        found = memory.memories(bank, limit=limit, after=after, **where)
     if session.json:
         emit([memory_dict(m) for m in found])
         return
@@ -95,9 +102,12 @@ def _memory_line(memory: Memory) -> tuple[str, ...]:
 def documents(
     session: Session,
     bank: Bank,
+    seen: Tagged,
+    dated: Dated,
     document_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Show this one, with its text.")
     ] = None,
+    contains: Contains = None,
     limit: Limit = 100,
     after: After = None,
 ) -> None:
@@ -115,7 +125,10 @@ def documents(
             else:
                 typer.echo(printable(one.text or ""))
             return
-        found = memory.documents(bank, limit=limit, after=after)
+        where: dict[str, Any] = seen.filters() | dated.filters("updated_at")
+        if contains is not None:
+            where["contains"] = contains
+        found = memory.documents(bank, limit=limit, after=after, **where)
     if session.json:
         emit([_document(d) for d in found])
         return
@@ -132,14 +145,26 @@ def _document(document: Document) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(document, name)) is not None}
 
 
-def entities(session: Session, bank: Bank, limit: Limit = 100) -> None:
+def entities(
+    session: Session,
+    bank: Bank,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show this one, with what was observed of it."),
+    ] = None,
+    limit: Limit = 100,
+) -> None:
     """The people, places and things a bank knows, most mentioned first."""
     from recollect.cli.output import emit
-    from recollect.cli.tables import show_table
+    from recollect.cli.tables import show_fields, show_table
 
     _check_limit(limit)
     with session.open_existing() as memory:
         memory.bank(bank)
+        if name is not None:
+            one = _profile(memory.entity(bank, _entity(memory, bank, name).id))
+            emit(one) if session.json else show_fields(one)
+            return
         found = memory.entities(bank, limit=limit)
     if session.json:
         names = ("id", "name", "kind", "aliases", "mentions")
@@ -149,6 +174,44 @@ def entities(session: Session, bank: Bank, limit: Limit = 100) -> None:
         ("name", "kind", "mentions", "also"),
         [(e.name, e.kind, e.mentions, ", ".join(e.aliases)) for e in found],
     )
+
+
+def _entity(memory: Recollect | Client, bank: str, name: str) -> Entity:
+    """By name or another name it has; case does not matter."""
+    from recollect.errors import NotFound
+    from recollect.storage.base import EVERYTHING
+
+    wanted = name.casefold()
+    for entity in memory.entities(bank, limit=EVERYTHING):
+        if wanted in (n.casefold() for n in (entity.name, *entity.aliases)):
+            return entity
+    raise NotFound(f"bank {bank!r} knows no {name!r}", hint=f"recollect entities {bank}")
+
+
+def _profile(found: EntityProfile) -> dict[str, Any]:
+    entity = found.entity
+    return {
+        "name": entity.name,
+        "kind": entity.kind,
+        "aliases": list(entity.aliases),
+        "mentions": found.mentions,
+        "first_seen": found.first_seen,
+        "last_seen": found.last_seen,
+        "observations": [m.text for m in found.observations],
+    }
+
+
+def tags(session: Session, bank: Bank) -> None:
+    """The tags of a bank and how many memories carry each, most used first."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_table
+
+    with session.open_existing() as memory:
+        found = memory.tags(bank)
+    if session.json:
+        emit(dict(found))
+    else:
+        show_table(("tag", "memories"), list(found.items()))
 
 
 def stats(session: Session, bank: Bank) -> None:
@@ -233,6 +296,8 @@ def config(session: Session) -> None:
         out["db"]["value"] = str(store_path(settings))
     for entry in out.values():
         entry["value"] = without_password(entry["value"])
+    if settings.api_key is not None:
+        out["api_key"]["value"] = "***"
     if session.json:
         emit(out)
         return

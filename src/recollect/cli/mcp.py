@@ -17,6 +17,7 @@ from recollect.cli.session import Session, command
 from recollect.mcp.clients import CLIENTS, Scope
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.mcp.settings import Change
     from recollect.memory import Recollect
 
@@ -100,9 +101,9 @@ class Memory:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._lock = Lock()
-        self._opened: Recollect | None = None
+        self._opened: Recollect | Client | None = None
 
-    def __call__(self) -> Recollect:
+    def __call__(self) -> Recollect | Client:
         with self._lock:
             if self._opened is None:
                 self._opened = self._session.open()

@@ -44,7 +44,7 @@ def list_(
     from recollect.cli.tables import show_table
 
     where = {} if state is None else {"state": _state(state)}
-    with session.open_existing() as memory:
+    with session.existing_store() as memory:
         memory.bank(bank)
         found = memory.store.queue.operations(bank, limit, None, where)
     if session.json:
@@ -69,13 +69,13 @@ def list_(
 
 def retry(session: Session, bank: Bank, operation_id: OperationId) -> None:
     """Try one that failed again; a running server does it within seconds."""
-    with session.open_existing() as memory:
+    with session.existing_store() as memory:
         _told(session, memory.store.queue.retry(bank, operation_id, _now()), "waiting to be tried")
 
 
 def cancel(session: Session, bank: Bank, operation_id: OperationId) -> None:
     """Drop one that is still pending."""
-    with session.open_existing() as memory:
+    with session.existing_store() as memory:
         _told(session, memory.store.queue.cancel(bank, operation_id, _now()), "cancelled")
 
 

@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import (
-    BUDGETS,
-    TAG_MODES,
-    TYPES,
-    VERBOSITIES,
-    Bank,
-    MemoryId,
-    Query,
-    listed,
-    query_text,
-)
+from recollect.cli.arguments import VERBOSITIES, Bank, MemoryId, Query, query_text
+from recollect.cli.asking import Along, Asking, Tagged
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
@@ -24,88 +15,20 @@ if TYPE_CHECKING:
 
 SHOWN = 10  # hits drawn when -k says nothing; JSON and --as-context give all that were packed
 
-Budget = Annotated[
-    str,
-    typer.Option(
-        metavar="LEVEL", help="How deep to look: low, mid or high.", autocompletion=BUDGETS
-    ),
-]
-MaxTokens = Annotated[int, typer.Option(metavar="N", help="How large the answer may be.")]
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--types",
-        "--type",
-        metavar="TYPE",
-        help="Only these types: a,b or repeated.",
-        autocompletion=TYPES,
-    ),
-]
-Tags = Annotated[
-    list[str] | None,
-    typer.Option("--tags", "--tag", metavar="TAG", help="Only these tags: a,b or repeated."),
-]
-TagsMatch = Annotated[
-    str,
-    typer.Option(
-        metavar="MODE", help="any, all, any_strict, all_strict or exact.", autocompletion=TAG_MODES
-    ),
-]
-TagGroups = Annotated[
-    str | None,
-    typer.Option(
-        metavar="JSON", help='Boolean tags, e.g. [{"or":[{"tags":["a"]},{"not":{"tags":["b"]}}]}].'
-    ),
-]
-At = Annotated[
-    str | None,
-    typer.Option("--at", metavar="WHEN", help="Ask as if it were then (query_timestamp)."),
-]
-From = Annotated[
-    str | None, typer.Option("--from", metavar="WHEN", help="Start of the time asked about.")
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="WHEN", help="End of the time asked about; a day is included."),
-]
-AsOf = Annotated[
-    str | None, typer.Option(metavar="WHEN", help="The bank as it was known at that time.")
-]
-MinScore = Annotated[
-    float | None, typer.Option(metavar="0..1", help="Leave out what scores lower.")
-]
-
 
 def recall(
     session: Session,
     bank: Bank,
     query: Query,
-    budget: Budget = "mid",
-    max_tokens: MaxTokens = 4096,
-    types: Types = None,
-    tags: Tags = None,
-    tags_match: TagsMatch = "any",
-    tag_groups: TagGroups = None,
-    at: At = None,
-    start: From = None,
-    end: To = None,
-    as_of: AsOf = None,
-    min_score: MinScore = None,
-    expand_hops: Annotated[
-        int, typer.Option(metavar="0|1", help="Also bring what the hits link to.")
-    ] = 0,
+    asked: Asking,
+    seen: Tagged,
+    along: Along,
     verbosity: Annotated[
         str, typer.Option(metavar="LEVEL", help="lean or full JSON.", autocompletion=VERBOSITIES)
     ] = "full",
     deadline_ms: Annotated[
         float | None, typer.Option(metavar="MS", help="The best answer so far when time is up.")
     ] = None,
-    chunks: Annotated[
-        bool, typer.Option("--chunks", help="Also the source text of the hits.")
-    ] = False,
-    max_chunk_tokens: Annotated[
-        int, typer.Option(metavar="N", help="How much source text.")
-    ] = 8192,
     as_context: Annotated[
         bool,
         typer.Option("--as-context", help="Print what a prompt can use: dated, cited, no noise."),
@@ -122,11 +45,8 @@ def recall(
     ] = None,
 ) -> None:
     """Recall what matters for a question."""
-    options = _options(budget, max_tokens, types, tags, tags_match, tag_groups)
-    options |= _times(at, start, end, as_of) | {
-        "min_score": min_score, "expand_hops": expand_hops, "verbosity": verbosity, "deadline_ms": deadline_ms,
-        "include_chunks": chunks, "max_chunk_tokens": max_chunk_tokens, "trace": trace,
-    }  # fmt: skip
+    options = asked.options() | seen.filters() | along.options()
+    options |= {"verbosity": verbosity, "deadline_ms": deadline_ms, "trace": trace}
     _check_first(first)
     with session.open_existing() as memory:
         result = memory.recall(bank, query_text(query), **options)
@@ -177,68 +97,19 @@ def _check_first(first: int | None) -> None:
         raise InvalidInput(f"-k is {first}", hint="-k is a whole number from 0 up; 0 shows all")
 
 
-def _options(
-    budget: str,
-    max_tokens: int,
-    types: list[str] | None,
-    tags: list[str] | None,
-    tags_match: str,
-    tag_groups: str | None,
-) -> dict[str, Any]:
-    return {
-        "budget": budget,
-        "max_tokens": max_tokens,
-        "types": listed(types),
-        "tags": listed(tags),
-        "tags_match": tags_match,
-        "tag_groups": _parsed_groups(tag_groups),
-    }
-
-
-def _parsed_groups(text: str | None) -> list[Any] | None:
-    import json
-
-    from recollect.errors import InvalidInput
-
-    if text is None:
-        return None
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(
-            f"--tag-groups is not JSON: {error}", hint='for example \'[{"tags": ["a", "b"]}]\''
-        ) from error
-    return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
-
-
-def _times(at: str | None, start: str | None, end: str | None, as_of: str | None) -> dict[str, Any]:
-    window = (start, end) if start is not None or end is not None else None
-    return {"query_timestamp": at, "temporal_window": window, "as_of": as_of}
-
-
 def why(
     session: Session,
     bank: Bank,
     query: Query,
     memory_id: MemoryId,
-    budget: Budget = "mid",
-    max_tokens: MaxTokens = 4096,
-    types: Types = None,
-    tags: Tags = None,
-    tags_match: TagsMatch = "any",
-    tag_groups: TagGroups = None,
-    at: At = None,
-    start: From = None,
-    end: To = None,
-    as_of: AsOf = None,
-    min_score: MinScore = None,
+    asked: Asking,
+    seen: Tagged,
 ) -> None:
     """Why a memory was, or was not, returned: stage by stage."""
     from recollect.cli.output import emit
     from recollect.cli.picture import draw_why
 
-    options = _options(budget, max_tokens, types, tags, tags_match, tag_groups)
-    options |= _times(at, start, end, as_of) | {"min_score": min_score}
+    options = asked.options() | seen.filters()
     with session.open_existing() as memory:
         answer = memory.why(bank, query_text(query), memory_id, **options)
         if session.json:

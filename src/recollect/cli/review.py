@@ -12,6 +12,7 @@ from recollect.cli.arguments import Limit, bank_names, listed
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.memory import Recollect
     from recollect.recall.due import Due
     from recollect.types import Memory
@@ -97,7 +98,7 @@ def review(
             _list(found, several=len(asked.banks) > 1)
 
 
-def _named(memory: Recollect, bank: str | None) -> list[str]:
+def _named(memory: Recollect | Client, bank: str | None) -> list[str]:
     return [b.id for b in memory.banks()] if bank is None else [memory.bank(bank).id]
 
 
@@ -105,7 +106,7 @@ class _Asked:
     """Which memories are meant."""
 
     def __init__(
-        self, memory: Recollect, banks: list[str], states: list[str] | None, limit: int
+        self, memory: Recollect | Client, banks: list[str], states: list[str] | None, limit: int
     ) -> None:
         self.memory = memory
         self.banks = banks
@@ -168,13 +169,13 @@ def _as_told(
         talk(NOTHING)
 
 
-def _shown(memory: Recollect, done: Iterable[Memory]) -> list[dict[str, Any]]:
+def _shown(memory: Recollect | Client, done: Iterable[Memory]) -> list[dict[str, Any]]:
     from recollect.recall.result import memory_dict
 
     return [memory_dict(memory.load(m.bank, m.id)) for m in done]
 
 
-def _renew(memory: Recollect, one: Memory, valid_until: str | None) -> None:
+def _renew(memory: Recollect | Client, one: Memory, valid_until: str | None) -> None:
     from datetime import UTC, datetime
 
     if valid_until is None:
@@ -233,7 +234,7 @@ _CHOICES = {
 }
 
 
-def _ask(memory: Recollect, found: Sequence[Due]) -> None:
+def _ask(memory: Recollect | Client, found: Sequence[Due]) -> None:
     """One after the other, the most overdue first."""
     from recollect.cli.output import printable, talk
 
@@ -273,7 +274,7 @@ def _choice() -> str:
             return "t" if given.startswith("ret") else given[:1]
 
 
-def _carry_out(memory: Recollect, one: Memory, choice: str) -> str:
+def _carry_out(memory: Recollect | Client, one: Memory, choice: str) -> str:
     if choice == "r":
         memory.review(one.bank, one.id)
         return "renewed"
@@ -285,7 +286,7 @@ def _carry_out(memory: Recollect, one: Memory, choice: str) -> str:
     return "skipped"
 
 
-def _edit(memory: Recollect, one: Memory) -> str:
+def _edit(memory: Recollect | Client, one: Memory) -> str:
     """Saved unchanged, or emptied, means that nothing is meant."""
     from datetime import UTC, datetime
 

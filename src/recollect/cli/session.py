@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.config import Settings
     from recollect.memory import Recollect
 
 Db = Annotated[
     str | None,
     typer.Option(
-        "--db", envvar="RECOLLECT_DB", show_envvar=True, help="The store: a file, or a DSN."
+        "--db",
+        envvar="RECOLLECT_DB",
+        show_envvar=True,
+        help="The store: a file, a DSN, or a server's http://…",
     ),
 ]
 Config = Annotated[
@@ -55,18 +59,45 @@ class Session:
 
         return load_settings(file=self.config, db=self.db, read_dsn=self.read_dsn)
 
-    def open(self) -> Recollect:
-        """The store, made if it is not there yet: for commands that write."""
+    def open(self) -> Recollect | Client:
+        """The store, made if it is not there yet, or a server: for commands that write."""
+        return self._connected() or self.open_store()
+
+    def open_existing(self) -> Recollect | Client:
+        """For commands that only read: a mistyped path must not leave an empty file behind."""
+        return self._connected() or self.existing_store()
+
+    def _connected(self) -> Client | None:
+        """With `--db http://…` every verb is asked of a server."""
+        settings = self.settings()
+        if settings.db is None or not is_server(settings.db):
+            return None
+        from recollect.client import connect
+
+        return connect(settings.db, api_key=settings.api_key)
+
+    def open_store(self) -> Recollect:
+        """The store itself, for what only those do who have it at hand."""
         from recollect.memory import Recollect
 
-        return Recollect(self.settings())
+        return Recollect(self._of_a_store())
 
-    def open_existing(self) -> Recollect:
-        """For commands that only read: a mistyped path must not leave an empty file behind."""
+    def _of_a_store(self) -> Settings:
+        from recollect.errors import ConfigError
+
+        settings = self.settings()
+        if is_server(settings.db):
+            raise ConfigError(
+                "this command needs the store itself, not a server",
+                hint="run it where the store is, with --db PATH or --db postgresql://…",
+            )
+        return settings
+
+    def existing_store(self) -> Recollect:
         from recollect.errors import NotFound
         from recollect.memory import Recollect
 
-        settings = self.settings()
+        settings = self._of_a_store()
         path = store_path(settings)
         if path is not None and not path.exists():
             raise NotFound(
@@ -74,6 +105,10 @@ class Session:
                 hint='check --db, or begin with: recollect retain BANK "what to remember"  (or: recollect demo)',
             )
         return Recollect(settings)
+
+
+def is_server(db: str | None) -> bool:
+    return db is not None and db.startswith(("http://", "https://"))
 
 
 def store_path(settings: Settings) -> Path | None:
@@ -85,9 +120,11 @@ def store_path(settings: Settings) -> Path | None:
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """A command with --db, --config and --json added; the function gets them as a Session."""
+    """A command with --db, --config and --json added; the function gets them as a Session. Options
+    that belong together may be one parameter: a dataclass of them."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]  # without the session
+    together = {p.name: hints[p.name] for p in own if is_dataclass(hints[p.name])}
     common: dict[str, Any] = {"db": Db, "config": Config, "as_json": Json}
 
     @wraps(function)
@@ -95,11 +132,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         options = {name: given.pop(name) for name in common}
         above = ctx.obj if isinstance(ctx.obj, Session) else Session()
         session = above.over(options["db"], options["config"], options["as_json"])
+        for name, kind in together.items():
+            given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind)})
         function(session, **given)
 
     parameters = [
         inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
-        *(p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own),
+        *(option for p in own for option in _options(p, hints[p.name])),
         *(
             inspect.Parameter(
                 name,
@@ -114,3 +153,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__  # or the signature of what is wrapped would be read instead
     return run
+
+
+def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
+    """A parameter as the command line has it; one that is a dataclass stands for its fields."""
+    if not is_dataclass(hint):
+        yield parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+        return
+    kinds = get_type_hints(hint, include_extras=True)
+    for f in fields(hint):
+        yield inspect.Parameter(
+            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=kinds[f.name]
+        )

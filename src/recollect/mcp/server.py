@@ -33,21 +33,25 @@ from recollect.mcp.conversation import Conversation, Conversations, Conversing, 
 from recollect.mcp.progress import stage_events
 from recollect.mcp.tools import BY_NAME, CONVERSATION, INSTRUCTIONS, TOOLS, Tool
 from recollect.mcp.verbs import Call, warm
-from recollect.memory import Recollect, check_bank_name
+from recollect.memory import check_bank_name
 from recollect.telemetry import OnEvent
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
+    from recollect.mcp.verbs import Memories
+    from recollect.memory import Recollect
+
+    # A store or a server, or what opens it when it is first needed, and is asked again when that
+    # failed: an agent is told by a tool's answer why its memory is not there, not by a server that
+    # did not start.
+    Opened = Memories | Callable[[], Memories]
+
 logger = logging.getLogger("recollect.mcp")
 
 Allow = Callable[["Request", str, Literal["read", "write"]], bool]
 """May this HTTP request read, or write, that bank? A bank it may not read does not exist for it."""
-
-Opened = Recollect | Callable[[], Recollect]
-"""A store, or what opens it when it is first needed, and is asked again when that failed: an agent
-is told by a tool's answer why its memory is not there, not by a server that did not start."""
 
 Context = ServerRequestContext[Any, Any]
 _SESSION = "mcp-session-id"
@@ -131,7 +135,7 @@ class Face:
         self, ctx: Context, conversation: str | None, on_event: OnEvent | None = None
     ) -> Call:
         """On a worker's thread: the store may have to be opened."""
-        memory = self._memory if isinstance(self._memory, Recollect) else self._memory()
+        memory = self._memory() if callable(self._memory) else self._memory
         held = self._conversation(ctx, conversation)
         if self._allow is None:
             return Call(memory, self._bank, held, on_event=on_event)
@@ -289,7 +293,7 @@ def serve_stdio(memory: Opened, *, bank: str = "default") -> None:
 async def _warm(memory: Opened, bank: str) -> None:
     """Meanwhile the client reads what tools there are."""
     try:
-        await _in_thread(lambda: warm(memory if isinstance(memory, Recollect) else memory(), bank))
+        await _in_thread(lambda: warm(memory() if callable(memory) else memory, bank))
     except RecollectError as error:
         logger.warning("%s", error)  # and the first recall will say so, too
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.mcp import answers
 from recollect.mcp.answers import Answer, Found, Whole
 from recollect.mcp.conversation import Conversation, Conversing
-from recollect.memory import Recollect
 from recollect.telemetry import OnEvent
 from recollect.types import Band, Bank, Hit, Memory
 
 K = 5
 MAX_TOKENS = 4096
+if TYPE_CHECKING:
+    from recollect.client import Client
+    from recollect.memory import Recollect
+
+    Memories = Recollect | Client  # a store, or a server
+
 _AUTHORED = ("title", "summary", "recall_when", "kind", "scope", "topic_path", "related")
 
 
@@ -28,7 +33,7 @@ def _everything(bank: str, action: str) -> bool:
 class Call:
     """What every verb is given beside its arguments."""
 
-    memory: Recollect
+    memory: Memories
     bank: str  # when the call names none
     conversation: Conversing = field(default_factory=Conversation)
     allowed: Callable[[str, Literal["read", "write"]], bool] = _everything
@@ -105,7 +110,7 @@ def load_memory(call: Call, arguments: Arguments) -> Answer:
     return answers.loaded(whole, verbosity)
 
 
-def _with_surroundings(store: Recollect, memory: Memory) -> Whole:
+def _with_surroundings(store: Memories, memory: Memory) -> Whole:
     chunks = store.chunks(memory.bank, memory.document_id) if memory.document_id else []
     return Whole(
         memory,
@@ -195,8 +200,8 @@ def banks(call: Call, arguments: Arguments) -> Answer:
     return answers.listed(call.banks(), call.bank)
 
 
-def warm(memory: Recollect, bank: str) -> None:
+def warm(memory: Memories, bank: str) -> None:
     """Load the model and read the bank, so that the first question need not wait for them."""
-    _ = memory.embedder
+    memory.warm()
     with suppress(NotFound):
         memory.recall(bank, "what is known", budget="low")

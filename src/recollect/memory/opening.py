@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from recollect.config import Settings
+from recollect.config import Settings, without_password
 from recollect.errors import ConfigError
 from recollect.storage.base import ModelIdentity, Store
 
@@ -15,6 +15,7 @@ Identify = Callable[[], ModelIdentity]
 def open_store(where: str, settings: Settings, model: Identify) -> Store:
     if where.startswith(("postgres://", "postgresql://")):
         return _open_postgres(where, settings, model)
+    _check_path(where)
     from recollect.storage.sqlite.store import SqliteStore
 
     return SqliteStore(
@@ -23,6 +24,27 @@ def open_store(where: str, settings: Settings, model: Identify) -> Store:
         busy_timeout_ms=settings.busy_timeout_ms,
         held_facts=settings.held_facts,
     )
+
+
+def _check_path(where: str) -> None:
+    """A file's name, or what was meant by it: it must not become a folder named `http:`."""
+    if where.startswith(("http://", "https://")):
+        raise ConfigError(
+            f"{without_password(where)} is a server, not a store",
+            hint=f'connect to it: recollect.connect("{without_password(where)}")',
+        )
+    scheme, _, rest = where.partition("://")
+    if rest and scheme.isidentifier():
+        raise ConfigError(
+            f"there is no store for {scheme}://",
+            hint="give the path of a file, or postgresql://user@host/database",
+        )
+    try:
+        plain = bool(where.strip()) and b"\x00" not in where.encode()
+    except UnicodeEncodeError:
+        plain = False
+    if not plain:
+        raise ConfigError(f"{where!r} is no path of a file", hint="for example memory.db")
 
 
 def _open_postgres(dsn: str, settings: Settings, model: Identify) -> Store:

@@ -1,0 +1,49 @@
+"""The command that gives a bank settings of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from recollect.cli.arguments import Bank
+from recollect.cli.session import Session
+
+
+def configure(
+    session: Session,
+    bank: Bank,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VALUE]...", help="Values are JSON or text; NAME= removes."),
+    ] = None,
+) -> None:
+    """Show the settings of a bank, or change some; the bank is made if it is not there."""
+    from recollect.cli.output import emit
+    from recollect.cli.tables import show_fields
+
+    changes = dict(_setting(text) for text in settings or ())
+    with session.open() if changes else session.open_existing() as memory:
+        held = memory.create_bank(bank) if changes else memory.bank(bank)
+        if changes:
+            wanted = {k: v for k, v in {**held.config, **changes}.items() if v is not None}
+            held = memory.configure_bank(bank, wanted)
+    out = {"bank": held.id, **held.config}
+    emit(out) if session.json else show_fields(out)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A name and its value; None takes the setting back."""
+    import json
+
+    from recollect.errors import InvalidInput
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInput(f"{text!r} is not NAME=VALUE", hint="for example enable_reranking=false")
+    if not value:
+        return name.strip(), None
+    try:
+        return name.strip(), json.loads(value)
+    except (json.JSONDecodeError, RecursionError):
+        return name.strip(), value
