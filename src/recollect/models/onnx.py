@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small.
 BATCH = 16
+A_RUN = 11  # tokens of a pair: what one more run costs, whatever is in it
 SHARED_FROM = 8  # batches: two threads of one core take more CPU for the same work
 CORES = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
@@ -63,11 +64,20 @@ class _Graph:
         most = self.folder.max_length * _CHARACTERS_A_TOKEN
         return self._tokenizer.encode(text[:most], None if pair is None else pair[:most])
 
-    def batches(self, texts: Sequence[Encoding]) -> Iterator[tuple[list[int], list[Encoding]]]:
-        """Texts of like length together, with their places in the input."""
-        order = sorted(range(len(texts)), key=lambda i: (len(texts[i].ids), i))
-        for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
+    def batches(
+        self, texts: Sequence[Encoding], *, padding: int | None = None
+    ) -> Iterator[tuple[list[int], list[Encoding]]]:
+        """Texts of like length together, with their places in the input. With `padding` a text
+        that would have the others filled up by more tokens than that begins another batch."""
+        places: list[int] = []
+        for i in sorted(range(len(texts)), key=lambda i: (len(texts[i].ids), i)):
+            longer = len(texts[i].ids) - len(texts[places[-1]].ids) if places else 0
+            padded = padding is not None and len(places) * longer > padding
+            if padded or len(places) == BATCH:
+                yield places, [texts[i] for i in places]
+                places = []
+            places.append(i)
+        if places:
             yield places, [texts[i] for i in places]
 
     def outputs_of(
@@ -273,7 +283,7 @@ class OnnxReranker:
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         pairs = [self._graph.tokenise(query, passage) for passage in passages]
         scores = np.zeros(len(passages), dtype=np.float32)
-        for places, batch in self._graph.batches(pairs):
+        for places, batch in self._graph.batches(pairs, padding=A_RUN):
             outputs, _ = self._graph.run(batch)
             logits = outputs[self._logits].reshape(len(batch), -1)
             # Exports with two classes put the relevant one last.
