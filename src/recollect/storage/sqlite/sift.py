@@ -20,9 +20,19 @@ from recollect.storage.ranking import widened
 from recollect.storage.sqlite.columns import Column
 
 _STEP = 512  # rows coded at a time: they stay in the processor's cache
+_SLAB = 4_096  # rows compared with many vectors at a time
 _AT_ONCE = 16_384  # rows coded by one search: some 8 ms
 _FULL = 127
 _SUMS = 1e-5  # what adding up in single precision may differ by
+
+
+class Near(NamedTuple):
+    """Pairs of a vector and a row, and the product of each as the codes tell it."""
+
+    which: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    rough: NDArray[np.float32]
+    off: NDArray[np.float32]  # for each vector, how far its products may be off
 
 
 class Codes(NamedTuple):
@@ -40,6 +50,24 @@ class Codes(NamedTuple):
         length = float(np.linalg.norm(vector)) + float(rest[0])
         off = float(rest[0]) * self.length + length * self.remainder + _SUMS
         return dots.astype(np.float32) * (self.scales * scales[0]), off
+
+    def near(self, vectors: NDArray[np.float32], floor: float) -> Near:
+        """Which rows can be as near as that to which of many vectors."""
+        codes, scales, rest = _coded(vectors)
+        lengths = np.linalg.norm(vectors, axis=1) + rest
+        off = rest * np.float32(self.length) + lengths * np.float32(self.remainder) + _SUMS
+        least = ((floor - off) / scales)[:, None]
+        found: list[tuple[NDArray[np.int64], ...]] = []
+        rough: list[NDArray[np.float32]] = []
+        for start in range(0, len(self.codes), _SLAB):
+            slab = self.codes[start : start + _SLAB]
+            dots = np.asarray(simsimd.cdist(codes, slab, "dot", out_dtype="float32"))
+            dots *= self.scales[start : start + _SLAB]
+            which, at = np.nonzero(dots >= least)
+            found.append((which, at + start))
+            rough.append(dots[which, at] * scales[which])
+        which, rows = (np.concatenate(part) for part in zip(*found, strict=True))
+        return Near(which, rows, np.concatenate(rough), off)
 
     def at(self, rows: NDArray[np.int64]) -> Codes:
         return self._replace(codes=self.codes[rows], scales=self.scales[rows])
