@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.storage.base import Filter, TagExpression, TagLeaf
+from recollect.storage.postgres.queries import SEEN
 from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE
 from recollect.types import State
 
 _SUPERSEDED = STATE_CODE[State.SUPERSEDED]
+assert f"f.state <= {_SUPERSEDED}" == SEEN
 assert (
     STATE_CODE[State.ACTIVE]
     < _SUPERSEDED
@@ -20,7 +22,7 @@ def clause(allowed: Filter) -> tuple[str, dict[str, Any]]:
     """The condition and its parameters. Values are parameters, so that one shape is one text."""
     values: dict[str, Any] = {}
     if allowed.as_of is None:
-        parts = [f"f.state <= {_SUPERSEDED}"]  # active or superseded
+        parts = [SEEN]
     else:
         values["as_of"] = allowed.as_of
         parts = [

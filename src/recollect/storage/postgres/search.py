@@ -227,9 +227,15 @@ class Searching:
         return Found(*top(scores[passed], passed, k))
 
     def _passing(self, keys: Keys, allowed: Filter, k: int) -> Keys:
-        """Those that the filter lets through. A few are read whole: they will be asked about."""
+        """Those that the filter lets through. A few are read whole: they will be asked about. What
+        the semantic arm brought has passed it already."""
         if len(keys) <= 2 * k + 32:
-            return self.held.add(self.fetch("allowed_rows", allowed, keys=listed(keys)))
+            near = self._near
+            passed = near.keys if near is not None and near.allowed == allowed else keys[:0]
+            known = np.isin(keys, passed)
+            new = keys[~known]
+            rows = self.fetch("allowed_rows", allowed, keys=listed(new)) if len(new) else []
+            return np.concatenate([keys[known], self.held.add(rows)])
         return unpacked(self._blob("allowed_keys", allowed, keys=listed(keys)), _KEY).astype(
             np.int64
         )

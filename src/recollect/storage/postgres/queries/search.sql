@@ -1,5 +1,7 @@
 -- What the stages of a recall ask. `{allowed}` is the filter, over features f. Answers of very
 -- many small rows come as one packed value: taking each apart would cost more than finding it.
+-- Where it is about memories that others name, `{anti}JOIN … {joined} … {kept}` is the same filter:
+-- without one, those are sorted out that a small index says are withdrawn.
 
 -- The arms below are answered together, as UNION ALL of those that were asked for.
 
@@ -81,8 +83,8 @@ WITH seed AS (
 ), sharing AS (
   SELECT newest.key, count(*) AS shared FROM named CROSS JOIN LATERAL (
     SELECT m.key FROM mentions m
-    JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {allowed}
-    WHERE m.bank_id = %(bank)s AND m.entity = named.entity
+    {anti}JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {joined}
+    WHERE m.bank_id = %(bank)s AND m.entity = named.entity AND {kept}
     ORDER BY m.key DESC LIMIT %(limit)s
   ) newest GROUP BY newest.key
 ), linked AS (
@@ -97,7 +99,8 @@ WITH seed AS (
 ), ranked AS (
   SELECT best.other, best.causal, best.weight, row_number() OVER (
     PARTITION BY best.mine ORDER BY best.weight DESC, best.other, best.causal) AS place
-  FROM best JOIN features f ON f.bank_id = %(bank)s AND f.key = best.other AND {allowed}
+  FROM best {anti}JOIN features f ON f.bank_id = %(bank)s AND f.key = best.other AND {joined}
+  WHERE {kept}
 ), met AS (
   SELECT sharing.key, sharing.shared, 0::double precision AS semantic, 0::double precision AS causal
   FROM sharing
@@ -126,7 +129,8 @@ WITH linked AS (
 ), ranked AS (
   SELECT best.mine, best.other, best.causal, best.weight, row_number() OVER (
     PARTITION BY best.mine ORDER BY best.weight DESC, best.other, best.causal) AS place
-  FROM best JOIN features f ON f.bank_id = %(bank)s AND f.key = best.other AND {allowed}
+  FROM best {anti}JOIN features f ON f.bank_id = %(bank)s AND f.key = best.other AND {joined}
+  WHERE {kept}
 )
 SELECT string_agg(int8send(ranked.mine) || int8send(ranked.other) || float4send(ranked.weight::real)
   || int2send(ranked.causal::int::smallint), ''::bytea ORDER BY ranked.mine, ranked.place)
@@ -142,8 +146,8 @@ WITH pair AS (
 ), newest AS MATERIALIZED (
   SELECT named.entity, held.key FROM named CROSS JOIN LATERAL (
     SELECT m.key FROM mentions m
-    JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {allowed}
-    WHERE m.bank_id = %(bank)s AND m.entity = named.entity
+    {anti}JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {joined}
+    WHERE m.bank_id = %(bank)s AND m.entity = named.entity AND {kept}
     ORDER BY m.key DESC LIMIT %(limit)s
   ) held
 )
@@ -156,8 +160,8 @@ FROM (
 
 -- name: naming
 SELECT m.entity, count(*), (array_agg(m.key ORDER BY m.key DESC))[1:%(limit)s] FROM mentions m
-JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {allowed}
-WHERE m.bank_id = %(bank)s AND m.entity = ANY(%(entities)s::bigint[]) GROUP BY m.entity
+{anti}JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key AND {joined}
+WHERE m.bank_id = %(bank)s AND m.entity = ANY(%(entities)s::bigint[]) AND {kept} GROUP BY m.entity
 
 -- name: entities_of
 SELECT m.key, m.entities FROM memories m
