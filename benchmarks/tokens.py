@@ -6,8 +6,10 @@ pip install bpe-openai; python benchmarks/tokens.py
 from __future__ import annotations
 
 import statistics
+import sys
 
 import sets
+from machine import SKIPPED
 from recollect.language.tokens import count_tokens
 
 ANSWER = 40  # memories packed together
@@ -17,8 +19,8 @@ def main() -> None:
     try:
         import bpe_openai  # pyright: ignore
     except ImportError:
-        print("bpe-openai is not installed: pip install bpe-openai")
-        return
+        print("bpe-openai is not installed: pip install bpe-openai", file=sys.stderr)
+        raise SystemExit(SKIPPED) from None
     exact = bpe_openai.get_encoding("cl100k_base")
     for name in ("realmem", "lifebench", "friendsqa", "musique"):
         texts = [unit.text for bank in sets.read(name).banks for unit in bank.units][:4000]
