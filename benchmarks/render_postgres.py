@@ -60,10 +60,12 @@ def peer(result: Json) -> list[str]:
     ]
     rows = {
         "recall, tables tidied up (`VACUUM ANALYZE`)": result["recall"],
-        "recall, as the load left them": result["recall_after_load"],
+        "recall, as the load left them": result.get("recall_after_load"),
         "retain, batches of 100": result["retain"],
     }
     for label, both in rows.items():
+        if both is None:
+            continue
         cells = " | ".join(_parts(both[side]) for side in SIDES)
         blocks = both.get("ratio_by_block")
         spread = f" ({blocks[0]:.1f}–{blocks[-1]:.1f} by block)" if blocks else ""
