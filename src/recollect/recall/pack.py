@@ -19,16 +19,16 @@ def order(pool: Pool) -> NDArray[np.int64]:
 
 
 def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:
-    taken: list[int] = []
-    room = max_tokens
-    costs: list[int] = pool.columns.tokens[rows].tolist()
-    least = min(costs, default=0)
-    for row, cost in zip(rows.tolist(), costs, strict=True):
-        if cost <= room:
-            taken.append(row)
-            room -= cost
-            if room < least:  # nothing else fits
-                break
+    costs = pool.columns.tokens[rows]
+    used = np.cumsum(costs)
+    at = int(np.searchsorted(used, max_tokens, "right"))  # so many fit one after the other
+    taken: list[int] = rows[:at].tolist()
+    room = max_tokens - (int(used[at - 1]) if at else 0)
+    while len(fitting := np.flatnonzero(costs[at:] <= room)):
+        at += int(fitting[0])
+        taken.append(int(rows[at]))
+        room -= int(costs[at])
+        at += 1
     return taken
 
 

@@ -213,12 +213,12 @@ class SqliteView:
 
     def load(self, keys: Iterable[int]) -> dict[int, Memory]:
         """By key, in the order asked for; one deleted meanwhile is left out."""
-        wanted = [int(k) for k in keys]
-        held = self._loaded
-        missing = [k for k in wanted if k not in held]
-        if missing:
-            held.update(self._read(missing))
-        return {k: held[k] for k in wanted if k in held}
+        wanted, held = list(keys), self._loaded
+        found = {k: held[k] for k in wanted if k in held}
+        if len(found) < len(wanted):
+            held.update(self._read([int(k) for k in wanted if k not in found]))
+            found = {int(k): held[k] for k in wanted if k in held}
+        return found
 
     def _read(self, keys: Sequence[int]) -> Iterator[tuple[int, Memory]]:
         ns = [self.number << KEY_BITS | k for k in keys]
