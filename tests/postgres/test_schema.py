@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from postgres.conftest import MakeStore
+from recollect import Recollect
 from recollect.errors import NewerStore, StoreError, StoreUnavailable
 from recollect.storage.postgres.queries import queries
 from recollect.storage.postgres.schema import (
@@ -20,6 +21,7 @@ from recollect.storage.postgres.schema import (
     migrations,
     prepare,
 )
+from recollect.testing import open_fake
 
 SCRIPT = "\n".join(script for _, script in migrations())
 BARE = re.sub(r"--[^\n]*", "", SCRIPT)
@@ -66,6 +68,39 @@ def test_a_migration_that_fails_leaves_nothing_behind(
     assert admin.execute("SELECT max(version) FROM format").fetchone() == (migrations()[-1][0],)
     with pytest.raises(psycopg.errors.UndefinedColumn):
         admin.execute("SELECT x FROM banks")
+
+
+def test_a_store_of_the_first_format_is_brought_up_to_date_with_what_it_holds(
+    postgres: str, schema: str, served: Recollect, admin: psycopg.Connection[Any]
+) -> None:
+    served.retain("b", ["Alice plays the violin.", "Bob plays it because Alice does."])
+    old = f"{schema}_old"
+    admin.execute(f"CREATE SCHEMA {old}".encode())
+    try:
+        prepare(postgres, old, steps=migrations()[:1])
+        for table in TABLES:  # in the columns that the first format had
+            columns = ", ".join(_columns(admin, old, table))
+            moved = f"INSERT INTO {old}.{table} ({columns}) SELECT {columns} FROM {schema}.{table}"
+            admin.execute(moved.encode())
+        with open_fake(postgres, pg_schema=old) as again:
+            now = {"query_timestamp": "2026-01-01"}
+            assert [(h.id, h.score) for h in again.recall("b", "violin", **now)] == [
+                (h.id, h.score) for h in served.recall("b", "violin", **now)
+            ]
+            again.retain("b", "Carol sings.")
+        assert admin.execute(f"SELECT max(version) FROM {old}.format".encode()).fetchone() == (
+            migrations()[-1][0],
+        )
+    finally:
+        admin.execute(f"DROP SCHEMA {old} CASCADE".encode())
+
+
+def _columns(admin: psycopg.Connection[Any], schema: str, table: str) -> list[str]:
+    rows = admin.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s",
+        (schema, table),
+    )
+    return [name for (name,) in rows.fetchall()]
 
 
 def test_a_store_of_a_newer_recollect_is_refused(
