@@ -33,7 +33,7 @@ def parse_when(value: str | date | datetime | None, name: str = "timestamp") -> 
         return datetime.combine(value, time(), UTC)
     try:
         return utc(datetime.fromisoformat(value.strip()))
-    except (ValueError, AttributeError, OverflowError) as error:
+    except (ValueError, AttributeError, OverflowError, TypeError) as error:
         raise InvalidInput(
             f"{name} {value!r} is not a date",
             hint="use ISO 8601, for example 2026-11-15 or 2026-11-15T09:30:00Z",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from recollect.memory.checks import as_json, check_bank_name
+from recollect.errors import InvalidInput
+from recollect.memory.checks import as_json, check_bank_name, checked
 from recollect.memory.parts import Parts
 from recollect.options import Progress
 from recollect.storage.base import BankStats
@@ -21,6 +22,7 @@ class Banks(Parts):
         """Every bank there is, with how much it holds."""
         return self._store.banks()
 
+    @checked
     def bank(self, bank: str) -> Bank:
         """One bank: when it was made and changed, how much it holds, its model and its settings."""
         found = self._store.bank(bank)
@@ -34,38 +36,45 @@ class Banks(Parts):
         and done; `delete_bank` takes one away."""
         return list(self._store.arrivals())
 
+    @checked
     def stats(self, bank: str) -> BankStats:
         """What a bank holds, in numbers."""
         return self._store.stats(bank)
 
+    @checked
     def create_bank(self, bank: str, config: Mapping[str, Any] | None = None) -> Bank:
         """An empty bank; one that is there already stays as it is."""
         check_bank_name(bank)
         with Run(name="create_bank", bank=bank):
             return self._store.create_bank(bank, as_json(config or {}))
 
+    @checked
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
         """New settings of a bank, in the place of those it had."""
         return self._store.configure_bank(bank, as_json(config))
 
+    @checked
     def delete_bank(self, bank: str) -> None:
         """A bank with everything in it: text, vectors, terms, links."""
         with Run(name="delete_bank", bank=bank):
             if not self._store.delete_bank(bank):
                 self.bank(bank)
 
+    @checked
     def reembedding(self, bank: str) -> Iterator[tuple[int, int]]:
         """The same group by group, for a server: vectors made, memories there are."""
         from recollect.retain.reembed import reembedding
 
         return reembedding(self._store, self.embedder, self._identity(), bank)
 
+    @checked
     def reembed(self, bank: str, *, progress: Progress | None = None) -> int:
         """Make the bank's vectors anew with this process's embedder; resumes where it stopped."""
         from recollect.retain.reembed import reembed
 
         return reembed(self._store, self.embedder, self._identity(), bank, progress)
 
+    @checked
     def export(self, bank: str) -> Iterator[dict[str, Any]]:
         """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
         from recollect.storage.transfer import export
@@ -73,6 +82,7 @@ class Banks(Parts):
         self.bank(bank)
         return export(self._store, bank)
 
+    @checked
     def import_bank(
         self,
         lines: Iterable[Mapping[str, Any]],
@@ -83,8 +93,15 @@ class Banks(Parts):
         """A bank made again, exactly, from what `export` gave; nobody sees it before it is whole."""
         from recollect.storage.transfer import import_bank
 
+        if not isinstance(lines, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(
+                f"a {type(lines).__name__} is no exported bank", hint="make it with export(bank)"
+            )
+        if bank is not None:
+            check_bank_name(bank)
         return self.bank(import_bank(self._store, lines, bank, progress))
 
+    @checked
     def copy(
         self,
         bank: str,
@@ -99,5 +116,10 @@ class Banks(Parts):
 
         check_bank_name(name or bank)
         if not isinstance(to, Banks):
+            if not hasattr(to, "import_bank"):
+                raise InvalidInput(
+                    f"cannot copy to a {type(to).__name__}",
+                    hint="give what recollect.open or recollect.connect made",
+                )
             return copy_lines(self, to, bank, name, progress)
         return copy_bank(self._store, to._store, bank, name, progress)

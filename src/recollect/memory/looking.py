@@ -9,7 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Unpack
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.language.dates import parse_when
 from recollect.memory.banks import Banks
+from recollect.memory.checks import check_text, checked, listed
 from recollect.memory.checks import now as the_present
 from recollect.types import Chunk, Document, Entity, EntityGraph, EntityProfile, Link, Memory
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 
 class Looking(Banks):
+    @checked
     def load(self, bank: str, memory_id: str) -> Memory:
         """One memory whole."""
         view = self._store.view(bank)
@@ -31,6 +34,7 @@ class Looking(Banks):
             )
         return found
 
+    @checked
     def memories(
         self,
         bank: str,
@@ -49,21 +53,25 @@ class Looking(Banks):
         wanted = listing(self._store, bank, where)
         return self._store.memories(bank, wanted, limit, after, offset)
 
+    @checked
     def count(self, bank: str, **where: Unpack[MemoryFilters]) -> int:
         """How many memories a listing with these filters has."""
         from recollect.recall.browse import listing
 
         return self._store.count(bank, listing(self._store, bank, where))
 
+    @checked
     def links(self, bank: str, memory_id: str) -> list[Link]:
         """What a memory is linked to, strongest first."""
         self.load(bank, memory_id)
         return self._store.links(bank, memory_id)
 
+    @checked
     def revisions(self, bank: str, memory_id: str) -> list[Memory]:
         """Earlier wordings, oldest first."""
         return self._store.revisions(bank, memory_id)
 
+    @checked
     def linked(
         self, bank: str, memories: Sequence[Memory | str]
     ) -> list[tuple[str, str, bool, float]]:
@@ -71,8 +79,12 @@ class Looking(Banks):
         weight."""
         from recollect.recall.browse import linked
 
-        return linked(self._store.view(bank), memories)
+        ids = [getattr(m, "id", m) for m in listed("memories", memories)]
+        for each in ids:
+            check_text("a memory's id", each)
+        return linked(self._store.view(bank), ids)
 
+    @checked
     def due(
         self,
         bank: str,
@@ -86,13 +98,15 @@ class Looking(Banks):
         from recollect.lifecycle import Freshness
         from recollect.recall.due import DUE, due
 
-        named = [state] if isinstance(state, str) else list(state or DUE)
+        named = [state] if isinstance(state, str) else listed("state", state or DUE)
         for name in named:
             if name not in DUE:
                 raise InvalidInput(f"unknown state {name!r}", hint="use aging, stale or expired")
         wanted = {Freshness(name) for name in named}
-        return due(self._store.view(bank), now or the_present(), wanted, limit)
+        at = parse_when(now, "now") or the_present()
+        return due(self._store.view(bank), at, wanted, limit)
 
+    @checked
     def documents(
         self,
         bank: str,
@@ -111,6 +125,7 @@ class Looking(Banks):
         found = (d for d in documents(self._store, bank, where) if after is None or d.id > after)
         return list(islice(found, offset, offset + limit))
 
+    @checked
     def count_documents(self, bank: str, **where: Unpack[DocumentFilters]) -> int:
         """How many documents a listing with these filters has."""
         from recollect.recall.browse import documents
@@ -119,6 +134,7 @@ class Looking(Banks):
             return self.bank(bank).documents
         return sum(1 for _ in documents(self._store, bank, where))
 
+    @checked
     def document(self, bank: str, document_id: str) -> Document:
         """A document with its text."""
         found = self._store.document(bank, document_id)
@@ -129,18 +145,22 @@ class Looking(Banks):
         text = "\n".join(c.text for c in self._store.document_chunks(bank, document_id))
         return replace(found, text=text)
 
+    @checked
     def chunks(self, bank: str, document_id: str) -> list[Chunk]:
         """The source text of a document, in the pieces it was cut into."""
         return self._store.document_chunks(bank, document_id)
 
+    @checked
     def tags(self, bank: str) -> Mapping[str, int]:
         """Every tag and how many memories carry it, most used first."""
         return self._store.tags(bank)
 
+    @checked
     def entities(self, bank: str, *, limit: int = 100) -> list[Entity]:
         """The people, places and things a bank knows, most mentioned first."""
         return self._store.entities(bank, limit)
 
+    @checked
     def entity_page(
         self, bank: str, *, limit: int = 100, offset: int = 0, **where: Unpack[TagFilters]
     ) -> tuple[list[EntityProfile], int]:
@@ -150,6 +170,7 @@ class Looking(Banks):
 
         return profiles(self._store, bank, where, limit, offset)
 
+    @checked
     def entity(self, bank: str, entity: int, **where: Unpack[TagFilters]) -> EntityProfile:
         """One entity with what has been observed of it."""
         from recollect.recall.browse import profile
@@ -159,6 +180,7 @@ class Looking(Banks):
             raise NotFound(f"bank {bank!r} has no entity {entity}", hint="`entities` lists them")
         return found
 
+    @checked
     def entity_graph(
         self, bank: str, *, limit: int = 1000, min_count: int = 1, **where: Unpack[TagFilters]
     ) -> EntityGraph:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
-from recollect.memory.checks import now
+from recollect.memory.checks import checked, now
 from recollect.memory.parts import Parts
 from recollect.recall.result import RecallResult
 from recollect.storage.base import ServedView
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 class Reading(Parts):
+    @checked
     def recall(
         self,
         bank: str,
@@ -70,6 +71,7 @@ class Reading(Parts):
                 self._cache.put(key, result)
             return result
 
+    @checked
     def recall_events(
         self, bank: str, query: str, **options: Unpack[RecallOptions]
     ) -> Iterator[StageEvent | RecallResult]:
@@ -94,6 +96,7 @@ class Reading(Parts):
             if isinstance(item, RecallResult):
                 return
 
+    @checked
     def why(self, bank: str, query: str, memory_id: str, **options: Unpack[RecallOptions]) -> Why:
         """Why a memory was, or was not, returned for a query: stage by stage."""
         from recollect.recall.why import why

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
-from recollect.memory.checks import check_bank_name, now
+from recollect.memory.checks import check_bank_name, check_links, check_text, checked, listed, now
 from recollect.memory.looking import Looking
 from recollect.options import Progress
 from recollect.storage.base import EVERYTHING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 class Writing(Looking):
+    @checked
     def retain(
         self,
         bank: str,
@@ -38,6 +39,7 @@ class Writing(Looking):
             self._checked(bank)
         return retain(self._retaining, bank, content, shared, now(), progress)
 
+    @checked
     def retain_accepted(self, operation: Operation, token: str) -> RetainResult:
         """Do a retain that was accepted earlier, from where it stopped. Whoever crashes when, each
         part of it takes effect once: it is noted in the transaction that stores it."""
@@ -60,6 +62,7 @@ class Writing(Looking):
             journal=journal,
         )
 
+    @checked
     def retain_file(
         self,
         bank: str,
@@ -71,8 +74,11 @@ class Writing(Looking):
         """A Markdown or text file as one document, or JSONL with one item a line."""
         from recollect.retain.files import read_file
 
+        if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"a {type(path).__name__} is no path", hint="name a file")
         return self.retain(bank, read_file(Path(path)), progress=progress, **shared)
 
+    @checked
     def update(self, bank: str, memory_id: str, **changes: Unpack[MemoryChanges]) -> Memory:
         """Correct one memory. The earlier wording stays visible to `as_of` before now."""
         from recollect.retain.edit import update
@@ -83,6 +89,7 @@ class Writing(Looking):
             run.note(memory_id=memory_id)
         return self.load(bank, memory_id)
 
+    @checked
     def reinforce(self, bank: str, memory_id: str, evidence: Evidence) -> Memory:
         """Move an opinion's confidence by evidence for or against it."""
         from recollect.retain.edit import reinforce
@@ -90,10 +97,12 @@ class Writing(Looking):
         reinforce(self._store, bank, memory_id, evidence, now())
         return self.load(bank, memory_id)
 
+    @checked
     def review(self, bank: str, memory_id: str) -> Memory:
         """Mark as still true: its lifecycle starts anew."""
         return self.update(bank, memory_id, last_reviewed_at=now())
 
+    @checked
     def invalidate(self, bank: str, memory_id: str) -> Memory:
         """Withdraw without deleting: recall no longer returns it, `as_of` an earlier time does."""
         from recollect.retain.edit import retire
@@ -101,6 +110,7 @@ class Writing(Looking):
         retire(self._store, bank, memory_id, State.INVALIDATED, None, now())
         return self.load(bank, memory_id)
 
+    @checked
     def supersede(self, bank: str, memory_id: str, by: str) -> Memory:
         """Mark as replaced by another memory."""
         from recollect.retain.edit import retire
@@ -109,13 +119,18 @@ class Writing(Looking):
         retire(self._store, bank, memory_id, State.SUPERSEDED, by, now())
         return self.load(bank, memory_id)
 
+    @checked
     def relate(self, bank: str, links: Mapping[str, Mapping[str, float]]) -> None:
         """The authored links of each memory named, by id, with a weight from 0 to 1; they take the
         place of those it had."""
         from recollect.retain.relate import relate
 
+        for named in (links, *check_links(links).values()):
+            for each in check_links(named):
+                check_text("a memory's id", each)
         relate(self._store, bank, links)
 
+    @checked
     def restore(self, bank: str, memory_id: str) -> Memory:
         """Take a withdrawal or a replacement back."""
         from recollect.retain.edit import restore
@@ -124,18 +139,20 @@ class Writing(Looking):
         restore(self._store, self.embedder, self.settings, bank, memory_id, now())
         return self.load(bank, memory_id)
 
+    @checked
     def update_document(self, bank: str, document_id: str, *, tags: Iterable[str]) -> Document:
         """New tags for a document and all its memories."""
         from recollect.retain.edit import retag
 
         self.document(bank, document_id)
-        wanted = tuple(tags)
+        wanted = tuple(listed("tags", tags))
         retag(self._store, bank, document_id, wanted)
         for memory in self.memories(bank, document_id=document_id, limit=EVERYTHING):
             if memory.tags != wanted:
                 self.update(bank, memory.id, tags=wanted)
         return self.document(bank, document_id)
 
+    @checked
     def clear(self, bank: str, *, type: str | None = None) -> int:
         """Delete all memories of a bank, or all of one type; the bank stays. Gives how many."""
         from recollect.recall.request import filter_types
@@ -147,6 +164,7 @@ class Writing(Looking):
             run.note(memories=gone)
         return gone
 
+    @checked
     def forget(
         self, bank: str, memory_id: str | None = None, *, document_id: str | None = None
     ) -> int:

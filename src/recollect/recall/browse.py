@@ -16,7 +16,7 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect.language.dates import from_micros, parse_when, to_micros
 from recollect.options import DocumentFilters, MemoryFilters, TagFilters, names
-from recollect.recall.request import filter_types, tag_filter
+from recollect.recall.request import filter_types, tag_filter, whole_text
 from recollect.storage.base import (
     EVERYTHING,
     NO_TIME,
@@ -35,13 +35,13 @@ from recollect.types import (
     EntityGraph,
     EntityProfile,
     EntityTie,
-    Memory,
     MemoryType,
     State,
 )
 
 OBSERVED = 20  # observations shown of an entity
 _SLAB = 500
+_TEXTS = {"contains", "document_id"}
 
 
 # --- memories --------------------------------------------------------------------------------
@@ -50,6 +50,9 @@ _SLAB = 500
 def listing(store: Store, bank: str, where: Mapping[str, Any]) -> Listing:
     """From the filters people pass to what a store reads."""
     given = filters(where, names(MemoryFilters))
+    entity = given.get("entity")
+    if entity is not None and not (isinstance(entity, int) and 0 <= entity < 2**62):
+        raise InvalidInput(f"entity is {entity!r}", hint="give its id; `entities` lists them")
     axis, since, until = _span(given, get_args(TimeAxis))
     types = filter_types(given.get("type"))
     return Listing(
@@ -58,7 +61,7 @@ def listing(store: Store, bank: str, where: Mapping[str, Any]) -> Listing:
         document_id=given.get("document_id"),
         contains=given.get("contains"),
         tags=_tag_filter(given),
-        keys=_naming(store, bank, given.get("entity")),
+        keys=_naming(store, bank, entity),
         axis=axis,
         since=since,
         until=until,
@@ -88,7 +91,10 @@ def filters(where: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]
             raise InvalidInput(
                 f"there is no filter {name!r}", hint="filters: " + ", ".join(sorted(known))
             )
-    return {k: v for k, v in where.items() if v is not None}
+    given = {k: v for k, v in where.items() if v is not None}
+    for name in _TEXTS & given.keys():
+        whole_text(name, given[name])
+    return given
 
 
 def _tag_filter(given: Mapping[str, Any]) -> TagExpression | None:
@@ -249,9 +255,8 @@ def graph(store: Store, bank: str, where: Mapping[str, Any], limit: int, least: 
 # --- memories as a graph ---------------------------------------------------------------------
 
 
-def linked(view: View, memories: Sequence[Memory | str]) -> list[tuple[str, str, bool, float]]:
+def linked(view: View, ids: Sequence[str]) -> list[tuple[str, str, bool, float]]:
     """Links among these memories: source, target, whether causal, weight."""
-    ids = [m if isinstance(m, str) else m.id for m in memories]
     keys = {key: each for each in ids if (key := view.key_of(each)) is not None}
     edges = view.edges(np.array(list(keys), np.int64), Filter(), len(keys))
     out = {

@@ -91,12 +91,9 @@ def recall_request(
         tags=tag_filter(tags, tags_match or "any", tag_groups),
         as_of=None if moment is None else to_micros(moment),
     )
-    without = frozenset(cast("Iterable[str]", options.pop("without", ()) or ()))
-    if without - PARTS:
-        raise InvalidInput(
-            f"cannot leave out {', '.join(sorted(without - PARTS))}",
-            hint="parts: " + ", ".join(sorted(PARTS)),
-        )
+    without = _list("without", options.pop("without", None) or ())
+    for part in without:
+        _one_of("a part of without", part, sorted(PARTS))
     if as_of is not None and query_timestamp is None and moment is not None:
         anchor = moment  # asked as of then, "last week" is the week before then
     return RecallRequest(
@@ -105,7 +102,7 @@ def recall_request(
         allowed=allowed,
         window=_window(temporal_window),
         floors=_floors(min_scores),
-        without=without,
+        without=frozenset(without),
         **_options(options),
     )
 
@@ -139,7 +136,7 @@ def _query(query: str) -> str:
         raise InvalidInput(
             "the query is empty", hint='ask something, for example "Where does Alice work?"'
         )
-    _whole("the query", query)
+    whole_text("the query", query)
     tokens = count_tokens(query)
     if tokens > MAX_QUERY_TOKENS:
         raise InvalidInput(
@@ -149,7 +146,9 @@ def _query(query: str) -> str:
     return query
 
 
-def _whole(what: str, text: str) -> None:
+def whole_text(what: str, text: Any) -> None:
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} is a {type(text).__name__}", hint=f"give {what} as a text")
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -250,7 +249,7 @@ def _leaf(tags: Any, match: TagsMatch) -> TagLeaf:
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"tags {names!r} holds something other than text", hint="give strings")
     for name in names:
-        _whole(f"tag {name!r}", name)
+        whole_text(f"tag {name!r}", name)
     return TagLeaf(tuple(dict.fromkeys(names)), match)
 
 

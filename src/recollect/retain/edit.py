@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,7 +95,8 @@ def _changed(old: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
         # Names of the old wording go with it; what the caller had added stays.
         item["entities"] = [n for n in old.entities if n.casefold() not in old.text.casefold()]
     if "source_ids" in changes and "proof_count" not in changes:
-        item["proof_count"] = max(1, len(changes["source_ids"] or ()))
+        given = changes["source_ids"] or ()
+        item["proof_count"] = max(1, len(given)) if isinstance(given, Sized) else 1
     return {**item, **changes}
 
 

@@ -26,10 +26,12 @@ def read_file(path: Path) -> list[dict[str, Any]]:
         raw = path.read_bytes()
     except FileNotFoundError as error:
         raise InvalidInput(f"no file at {path}", hint="check the path") from error
-    except (IsADirectoryError, PermissionError) as error:
+    except OSError as error:
         raise InvalidInput(
-            f"{path} cannot be read: {error.strerror}", hint="give a readable file"
+            f"{str(path)[:300]} cannot be read: {error.strerror}", hint="give a readable file"
         ) from error
+    except ValueError as error:  # NUL bytes, half characters
+        raise InvalidInput(f"{str(path)!r} is no path of a file", hint="check the path") from error
     suffix = path.suffix.lower()
     if suffix in LINES_SUFFIXES:
         return read_lines(raw, str(path))

@@ -348,7 +348,7 @@ def _unit(value: Any, name: str, where: str) -> float | None:
 def _count(value: Any, name: str, where: str) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
         raise InvalidInput(f"{where}: {name} {value!r}", hint=f"{name} is a whole number from 1 on")
     return value
 
