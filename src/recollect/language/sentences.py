@@ -8,6 +8,7 @@ dropped when what stands before it (an abbreviation, an initial, a list number) 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["sentences"]
 
@@ -50,10 +51,21 @@ _ITEM = re.compile(r"(?:[-*•–+]|\(?\d{1,3}[.)]|[A-Za-z][.)]|#{1,6}|\|)\s|```
 
 # A line shorter than this was not broken by a text wrap: its end was meant.
 _WRAP_WIDTH = 50
+_SHORT = 2000  # characters: what is worth keeping for a moment
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
     """The spans of the sentences in ``text``, without the white space around them."""
+    return _remembered(text) if len(text) < _SHORT else _spans(text)
+
+
+@lru_cache(maxsize=64)
+def _remembered(text: str) -> tuple[tuple[int, int], ...]:
+    """Whoever reads a text for one thing soon reads it for another."""
+    return _spans(text)
+
+
+def _spans(text: str) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _CANDIDATE.finditer(text):
@@ -63,7 +75,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
             _append(spans, text, start, match.end())
             start = match.end()
     _append(spans, text, start, len(text))
-    return spans
+    return tuple(spans)
 
 
 def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:

@@ -70,8 +70,8 @@ class _Graph:
         """Texts of like length together, with their places in the input. With `padding` a text
         that would have the others filled up by more tokens than that begins another batch."""
         places: list[int] = []
-        for i in sorted(range(len(texts)), key=lambda i: (len(texts[i].ids), i)):
-            longer = len(texts[i].ids) - len(texts[places[-1]].ids) if places else 0
+        for i in sorted(range(len(texts)), key=lambda i: (len(texts[i]), i)):
+            longer = len(texts[i]) - len(texts[places[-1]].ids) if places else 0
             padded = padding is not None and len(places) * longer > padding
             if padded or len(places) == BATCH:
                 yield places, [texts[i] for i in places]
@@ -96,10 +96,10 @@ class _Graph:
                 yield places, batch, outputs, fed
 
     def run(self, batch: Sequence[Encoding]) -> tuple[list[NDArray[Any]], Fed]:
-        shape = (len(batch), max(len(text.ids) for text in batch))
+        shape = (len(batch), max(map(len, batch)))
         ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
         for row, text in enumerate(batch):
-            size = len(text.ids)
+            size = len(text)
             ids[row, :size] = text.ids
             types[row, :size] = text.type_ids
             mask[row, :size] = 1
@@ -203,7 +203,7 @@ class OnnxEmbedder:
                 ]
                 found = self._kept(outputs[self._tokens], fed, muted)
             else:
-                found = self._weighed(outputs, [len(text.ids) for text in batch])
+                found = self._weighed(outputs, [len(text) for text in batch])
             for place, vectors in zip(places, found, strict=True):
                 tokens[place] = vectors
         together = np.concatenate(pooled)

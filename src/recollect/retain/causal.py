@@ -64,7 +64,7 @@ class CausalRelation:
 
 def find_causal(text: str) -> tuple[CausalRelation, ...]:
     """The causal relations stated in ``text``, sentence by sentence."""
-    if not ANY_CUE.search(text):
+    if not ANY_CUE.search(text.casefold()):
         return ()
     found: list[CausalRelation] = []
     before: Span | None = None
@@ -78,7 +78,7 @@ def _in_sentence(text: str, start: int, end: int, before: Span | None) -> Iterat
     if end - start > _LONGEST:
         return
     sentence = text[start:end]
-    if not ANY_CUE.search(sentence) or sentence.endswith("?"):
+    if sentence.endswith("?") or not ANY_CUE.search(sentence.casefold()):
         return
     opener = OPENERS.match(sentence)
     if opener:

@@ -162,14 +162,15 @@ OPENERS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-# One fast look that spares most texts the rules.
+# One fast look that spares most texts the rules. It is for folded text: to ignore case takes a
+# regular expression four times as long.
 ANY_CUE = re.compile(
     r"""\b(?:because|cos|cuz|'cause|due\ to|owing\ to|thanks\ to|account\ of|result|consequence|reason
     |since|given\ that|seeing\ that|inasmuch|caus|trigger|provok|brought\ about|brings\ about|bringing\ about
     |induc|spark|stem|aris|arose|ensu|why|so|therefore|thus|hence|consequently|accordingly
     |thereby|led\ to|lead|rise\ to|contribut|culminat|possible|enabl|allow|permit|lets|prevent|stop|kept|keep
     |block|discourag|prohibit|deter|avert|order\ (?:to|for|that)|aim\ of|purpose\ of|meant\ that|to)""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _NEGATED = re.compile(

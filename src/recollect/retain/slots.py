@@ -164,7 +164,6 @@ _TRIGGER = re.compile(
     r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set"
     r"|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
     r"|goes|based|employed|pushed|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|reset)\b|['’](?:s|m|re)\b",
-    re.IGNORECASE,
 )
 
 
@@ -173,7 +172,7 @@ def slot(text: str, speaker: str | None = None) -> Slot | None:
 
     A text that says much else gives none: to replace it would replace the rest as well.
     """
-    if len(text) > 300 or "?" in text or not _TRIGGER.search(text):
+    if len(text) > 300 or "?" in text or not _TRIGGER.search(text.casefold()):
         return None
     statement = _only_statement(text)
     if statement is None:
