@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small.
 BATCH = 16
-A_RUN = 11  # tokens of a pair: what one more run costs, whatever is in it
-SHARED_FROM = 8  # batches: two threads of one core take more CPU for the same work
+A_RUN = 11  # tokens: what one more run costs, whatever is in it
+SHARED_FROM = 113  # texts: two threads of one core take more CPU for the same work
 CORES = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
 # tokens of 20 characters on average.
@@ -71,7 +71,7 @@ class _Graph:
         that would have the others filled up by more tokens than that begins another batch."""
         places: list[int] = []
         for i in sorted(range(len(texts)), key=lambda i: (len(texts[i]), i)):
-            longer = len(texts[i]) - len(texts[places[-1]].ids) if places else 0
+            longer = len(texts[i]) - len(texts[places[-1]]) if places else 0
             padded = padding is not None and len(places) * longer > padding
             if padded or len(places) == BATCH:
                 yield places, [texts[i] for i in places]
@@ -83,10 +83,10 @@ class _Graph:
     def outputs_of(
         self, texts: Sequence[Encoding]
     ) -> Iterator[tuple[list[int], list[Encoding], list[NDArray[Any]], Fed]]:
-        """Batch by batch: places, texts, outputs and what they were made of. Many batches share the cores, because
-        whoever embeds that much waits for it; few are not worth the threads."""
-        batches = list(self.batches(texts))
-        if len(batches) < SHARED_FROM or CORES == 1:
+        """Batch by batch: places, texts, outputs and what they were made of. Many texts share
+        the cores, because whoever embeds that much waits for it; few are not worth the threads."""
+        batches = list(self.batches(texts, padding=A_RUN))
+        if len(texts) < SHARED_FROM or CORES == 1:
             for places, batch in batches:
                 yield places, batch, *self.run(batch)
             return
