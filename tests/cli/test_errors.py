@@ -92,3 +92,34 @@ def test_a_file_that_is_no_store_fails_with_1(run: Any, tmp_path: Path) -> None:
     ran = run("--db", path, "banks")
     assert ran.code == 1 and "hint:" in ran.err
     assert path.read_text("utf-8") == "Dear Alice, " * 500
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("recall", "alice", "\udcff"),
+        ("keys", "create", "\udcff"),
+        ("memories", "alice", "--limit", "0"),
+        ("memories", "alice", "--limit", str(2**70)),
+        ("operations", "list", "alice", "--limit", str(2**70)),
+        ("export", "alice", "-o", "/"),
+        ("export", "alice", "-o", ""),
+        ("relate", "alice", "m1", "m2=heavy"),
+        ("configure", "alice", "novalue"),
+        ("entities", "alice", "nobody"),
+        ("memories", "alice", "--entity", "nobody"),
+        ("memories", "alice", "--time-field", "when", "--since", "2026-01-01"),
+        ("memories", "alice", "--tag-groups", "[" * 100_000),
+        ("recall", "alice", "who?", "--without", "luck"),
+        ("recall", "alice", "who?", "--from", ""),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_the_way_out(ask: Any, arguments: tuple[str, ...]) -> None:
+    done = ask(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "hint:" in done.err
+
+
+def test_a_path_that_cannot_be_is_said(run: Any) -> None:
+    done = run("copy", "x" * 5000, "y.db")
+    assert done.code == 1 and "too long" in done.err

@@ -50,7 +50,9 @@ Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to ask; - read
 MemoryId = Annotated[
     str, typer.Argument(metavar="ID", help="A memory's id, from retain, recall or memories.")
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many.")]
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=2**31 - 1, help="At most so many.")
+]
 After = Annotated[
     str | None, typer.Option("--after", metavar="ID", help="Page on: the last id already seen.")
 ]

@@ -74,7 +74,6 @@ def memories(
     from recollect.cli.tables import show_table
     from recollect.recall.result import memory_dict
 
-    _check_limit(limit)
     where: dict[str, Any] = {
         "type": type, "state": state, "document_id": document_id, "contains": contains,
     }  # fmt: skip
@@ -115,7 +114,6 @@ def documents(
     from recollect.cli.output import emit, minute, printable
     from recollect.cli.tables import show_table
 
-    _check_limit(limit)
     with session.open_existing() as memory:
         memory.bank(bank)
         if document_id is not None:
@@ -158,7 +156,6 @@ def entities(
     from recollect.cli.output import emit
     from recollect.cli.tables import show_fields, show_table
 
-    _check_limit(limit)
     with session.open_existing() as memory:
         memory.bank(bank)
         if name is not None:
@@ -257,6 +254,8 @@ def _write_lines(path: Path, lines: Any) -> int:
 
     from recollect.errors import InvalidInput
 
+    if not path.name:
+        raise InvalidInput(f"{str(path)!r} is no file", hint="choose another --output")
     partial = path.with_name(path.name + ".partial")
     count = 0
     try:
@@ -311,13 +310,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(cast("tuple[str, ...]", value))
     return "–" if value is None else str(value)
-
-
-def _check_limit(limit: int) -> None:
-    from recollect.errors import InvalidInput
-
-    if limit < 1:
-        raise InvalidInput(f"--limit is {limit}", hint="--limit is a whole number from 1 up")
 
 
 def _more(count: int, limit: int, last: str | None) -> None:

@@ -28,6 +28,8 @@ _Unusable: type[Exception] = next(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if any(not _is_text(argument) for argument in given):
+        return _unusable(given, "an argument is not UTF-8 text", "convert it, or give it on stdin")
     try:
         code = app(given, prog_name="recollect", standalone_mode=False)
         sys.stdout.flush()
@@ -43,6 +45,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _interrupted(given)
     except BrokenPipeError:
         return _pipe_closed()
+    except OSError as error:
+        what = f"{str(error.filename)[:300]}: " if error.filename else ""
+        _say(given, "OSError", f"{what}{error.strerror or error}", "check the path")
+        return FAILED
     except SystemExit as ending:  # how typer itself ends when the pipe closed while writing
         if isinstance(ending.__context__, BrokenPipeError):
             return _pipe_closed()
@@ -50,6 +56,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         return _interrupted(given)
     return code if isinstance(code, int) else 0
+
+
+def _is_text(argument: str) -> bool:
+    try:
+        argument.encode()
+    except UnicodeEncodeError:  # bytes that the shell passed on
+        return False
+    return True
 
 
 def _usage(given: Sequence[str], error: Exception) -> int:
