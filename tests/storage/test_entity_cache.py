@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.language.entities import EntityResolver, KnownEntity, find_entities
 from recollect.storage.sqlite.entities import EntityCache
+from recollect.testing import open_fake
 
 NAMES = """Alice|Alice Chen|A. Chen|Dr. Chen|Bob|Robert|Robert Smith|Bobby|International Business
 Machines|IBM|I.B.M.|Bank of England|BOE|Google|Google LLC|Alphabet Inc.|Room 101|Room 102|Tigran|Iran
@@ -37,6 +40,15 @@ def test_a_sleeping_resolver_resolves_as_one_that_knows_all(known, asked) -> Non
             for resolver in (cache.resolver, awake)
         )
         assert found == wanted
+
+
+def test_the_first_text_after_opening_finds_a_name_that_only_the_bank_knows(tmp_path: Path) -> None:
+    with open_fake(tmp_path / "m.db") as memory:
+        memory.retain("b", {"text": "We saw it from the tower", "entities": ["zorblax prime"]})
+    with open_fake(tmp_path / "m.db") as memory:
+        known = memory.store.view("b").resolver.matcher()
+        found = find_entities("what about zorblax prime then", known=known)
+    assert [mention.text for mention in found] == ["zorblax prime"]
 
 
 def _json(aliases: frozenset[str]) -> str:

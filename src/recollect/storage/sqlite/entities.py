@@ -57,8 +57,8 @@ class SharedResolver(EntityResolver):
 
     def __init__(self) -> None:
         super().__init__()
-        self._matcher = _WakingMatcher(self._wake)
         self._asleep: dict[int, EntityRow] = {}
+        self._matcher = _WakingMatcher(self._wake, lambda: len(self._asleep))
         self._numbers: list[int] = []
         self._starts: list[int] = [0]  # where the names of each begin in the text of all
         self._names_text = ""
@@ -133,9 +133,13 @@ class SharedResolver(EntityResolver):
 
 
 class _WakingMatcher(NameMatcher):
-    def __init__(self, wake: Callable[[str], None]) -> None:
+    def __init__(self, wake: Callable[[str], None], asleep: Callable[[], int]) -> None:
         super().__init__()
         self._wake = wake
+        self._asleep = asleep
+
+    def __len__(self) -> int:
+        return super().__len__() + self._asleep()
 
     def runs(self, text: str, words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
         self._wake(" ".join(word.folded for word in words))
