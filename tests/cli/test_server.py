@@ -106,6 +106,13 @@ def test_what_needs_the_store_itself_says_so(run: Any, command: tuple[str, ...])
     assert "needs the store itself" in done.err and "hint:" in done.err
 
 
+def test_doctor_asks_the_server(run: Any, both: tuple[str, str]) -> None:
+    found = {f["check"]: f for f in run("--db", both[1], "doctor", "--json").json["findings"]}
+    assert found["server"]["ok"] and "answers in" in found[f"bank {BANK}"]["says"]
+    done = run("--db", "http://127.0.0.1:9", "doctor")
+    assert done.code == 1 and "no answer" in done.out
+
+
 def test_a_server_that_is_not_there_is_said(run: Any) -> None:
     done = run("--db", "http://127.0.0.1:9", "banks")
     assert done.code != 0 and "no answer from http://127.0.0.1:9" in done.err

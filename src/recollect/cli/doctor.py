@@ -14,7 +14,9 @@ from recollect.cli.session import Session
 if TYPE_CHECKING:
     import sqlite3
 
+    from recollect.client import Client
     from recollect.config import Settings
+    from recollect.memory import Recollect
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,11 @@ def _models(settings: Settings) -> Iterator[Finding]:
 
 
 def _store(session: Session) -> Iterator[Finding]:
-    from recollect.cli.session import store_path
+    from recollect.cli.session import is_server, store_path
 
+    if is_server(session.settings().db):
+        yield from _asked(session)
+        return
     path, named = store_path(session.settings()), session.settings().db or ""
     if named.startswith(("postgres://", "postgresql://")):
         yield from _server(session, named)
@@ -135,6 +140,23 @@ def _store(session: Session) -> Iterator[Finding]:
     yield from file
     if all(f.ok for f in file):
         yield from _banks(session)
+
+
+def _asked(session: Session) -> Iterator[Finding]:
+    """A server, as its clients find it."""
+    from recollect.errors import RecollectError
+
+    where = session.settings().db or ""
+    try:
+        with session.open() as memory:
+            memory.warm()
+            yield Finding("server", True, f"{where} is ready")
+            for bank in memory.banks():
+                says = f"{bank.memories:,} memories, {bank.documents:,} documents"
+                yield Finding(f"bank {bank.id}", True, says)
+                yield _tried(f"bank {bank.id}", lambda b=bank.id: _searched(memory, b))
+    except RecollectError as error:
+        yield Finding("server", False, error.message, error.hint)
 
 
 def _server(session: Session, dsn: str) -> Iterator[Finding]:
@@ -228,10 +250,7 @@ def _banks(session: Session) -> Iterator[Finding]:
         yield Finding("banks", False, error.message, error.hint)
 
 
-def _searched(memory: object, bank: str) -> str:
-    from recollect.memory import Recollect
-
-    assert isinstance(memory, Recollect)
+def _searched(memory: Recollect | Client, bank: str) -> str:
     result = memory.recall(bank, "check", budget="low", max_tokens=1)
     return f"answers in {result.timings['total']:.0f} ms"
 

@@ -200,15 +200,17 @@ def _profile(found: EntityProfile) -> dict[str, Any]:
 
 def tags(session: Session, bank: Bank) -> None:
     """The tags of a bank and how many memories carry each, most used first."""
-    from recollect.cli.output import emit
+    from recollect.cli.output import emit, talk
     from recollect.cli.tables import show_table
 
     with session.open_existing() as memory:
         found = memory.tags(bank)
     if session.json:
         emit(dict(found))
-    else:
+    elif found:
         show_table(("tag", "memories"), list(found.items()))
+    else:
+        talk(f"no memory of {bank} has a tag; recollect retain takes --tag")
 
 
 def stats(session: Session, bank: Bank) -> None:

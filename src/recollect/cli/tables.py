@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from recollect.cli.output import console, flat, printable, rows, terminal
+from recollect.cli.output import console, flat, minute, printable, rows, terminal
 
 
 def show_table(header: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
@@ -33,20 +34,31 @@ def show_fields(fields: Mapping[str, Any]) -> None:
     """name: value, one a line; long and nested values underneath."""
     width = max((len(name) for name in fields), default=0)
     for name, value in fields.items():
-        if isinstance(value, Mapping | list | tuple):
-            console().print(f"{name}:".ljust(width + 2) + _inline(value))
-        else:
-            console().print(f"{name}:".ljust(width + 2) + printable(str(value)))
+        console().print(f"{name}:".ljust(width + 2) + _shown(value))
+
+
+def _shown(value: Any) -> str:
+    if value is None or value in ("", [], (), {}):
+        return "–"
+    if isinstance(value, Mapping | list | tuple):
+        return _inline(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return minute(value) if isinstance(value, datetime) else printable(str(value))
 
 
 def _inline(value: Any) -> str:
     import orjson
 
     if isinstance(value, Mapping):
-        return flat(", ".join(f"{k}={v}" for k, v in value.items()))  # pyright: ignore[reportUnknownVariableType]
+        return flat(", ".join(f"{k}={_nested(v)}" for k, v in value.items()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if all(isinstance(v, str) for v in value):
         return flat(", ".join(value))
     return printable("".join("\n  " + orjson.dumps(v, default=str).decode() for v in value))
+
+
+def _nested(value: Any) -> str:
+    return f"({_inline(value)})" if isinstance(value, Mapping) else str(value)
 
 
 def _cell(value: object) -> str:
