@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
@@ -42,9 +43,10 @@ class Reading(Parts):
         from recollect.recall.pipeline import recall
 
         request = self._request(bank, query, options)
-        if "embedder" not in self.__dict__:  # load the models while the bank is read
+        if "embedder" not in self.__dict__:  # load the models and words while the bank is read
             reranked = "rerank" not in request.without and request.budget != "low"
             self._workers.submit(self._load_models, reranked)
+            self._workers.submit(_load_words, query, request.now)
         view = self._store.recall_view(bank)
         self._checked(bank, view.model if isinstance(view, ServedView) else None)
         request = self._configured(bank, view.seq, request, options)
@@ -135,3 +137,12 @@ class Reading(Parts):
             found = self._store.bank(bank)
             held = self._configs[bank] = (seq, {} if found is None else found.config)
         return configured(request, held[1], options)
+
+
+def _load_words(query: str, now: datetime) -> None:
+    """What understanding a query takes: the grammar of times, and lists of names."""
+    from recollect.language.entities import find_entities
+    from recollect.language.time import read_query
+
+    read_query(query, now)
+    find_entities(query)
