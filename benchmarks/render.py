@@ -188,8 +188,11 @@ def scale(name: str, result: Json, pages: Pages) -> list[str]:
             f"{s['recall_rerank_on']['cpu_p50']:.1f} / {s['recall_rerank_on']['cpu_p95']:.1f}"
         ),
         "recall, as shipped, wall ms p50": lambda s: f"{s['recall_rerank_on']['wall_p50']:.1f}",
-        "recalls a second, 1 / 8 callers": lambda s: " / ".join(
+        "recalls a second as shipped, 1 / 8 callers": lambda s: " / ".join(
             f"{c['per_second']:.0f}" for c in s["callers"]
+        ),
+        "recalls a second, reranker off, 1 / 8 callers": lambda s: " / ".join(
+            f"{c['per_second']:.0f}" for c in s.get("callers_off", ())
         ),
         "retain, CPU ms a fact, batches of 100": lambda s: f"{s['retain_batch']['cpu_ms']:.2f}",
         "retain, CPU ms, one fact alone": lambda s: f"{s['retain_single']['cpu_p50']:.1f}",

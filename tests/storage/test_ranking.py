@@ -54,6 +54,8 @@ def test_postings_hold_every_row_in_the_order_given(slabs: list[list[int]]) -> N
             expected[wanted].append(place)
         row += len(slab)
     together = held.get_many(np.arange(10))
+    newest = sorted(row for rows in expected.values() for row in rows[-2:])
+    assert sorted(held.newest(np.arange(10), 2).tolist()) == newest
     for wanted, rows in expected.items():
         found, (payload,) = held.get(wanted)
         assert found.tolist() == together[wanted].tolist() == rows

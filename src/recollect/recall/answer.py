@@ -122,13 +122,15 @@ def _hits(view: View, ranked: Ranked, rows: list[int], as_of: int | None) -> lis
     keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
     loaded = memories_then(view, view.load(keys), pool.columns, as_of)
     strong, maybe = bands_of(ranked.calibration)
-    hits: list[Hit] = []
-    for key, score, row in zip(keys, finals, rows, strict=True):
-        memory = loaded.get(key)
-        if memory is not None:  # and not deleted meanwhile
-            band = Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
-            hits.append(Hit(memory, score, band, 0, _Detail(ranked, row, memory)))
-    return hits
+    bands = [
+        Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
+        for score in finals
+    ]
+    return [
+        Hit(loaded[key], score, band, 0, _Detail(ranked, row, loaded[key]))
+        for key, score, band, row in zip(keys, finals, bands, rows, strict=True)
+        if key in loaded  # and not deleted meanwhile
+    ]
 
 
 class _Detail(NamedTuple):

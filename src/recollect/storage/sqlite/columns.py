@@ -129,6 +129,24 @@ class Postings:
                 found[place] = np.concatenate([found[place], self.tail_rows[low:high]])
         return found
 
+    def newest(self, wanted: NDArray[np.int64], limit: int) -> Rows:
+        """The last rows of each id, at most `limit` of them, one id after another."""
+        lows, highs = (
+            self.tail_ids.searchsorted(wanted),
+            self.tail_ids.searchsorted(wanted, "right"),
+        )
+        late = np.minimum(highs - lows, limit)
+        more = self.tail_rows[_before(highs, late)]
+        lows, highs = self.ids.searchsorted(wanted), self.ids.searchsorted(wanted, "right")
+        early = np.minimum(highs - lows, limit - late)
+        return np.concatenate([self.rows[_before(highs, early)], more])
+
+
+def _before(ends: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """So many places before each end."""
+    done = np.cumsum(counts)
+    return np.arange(done[-1] if len(done) else 0) + np.repeat(ends - done, counts)
+
 
 def _span(ids: NDArray[np.int64], wanted: int) -> tuple[int, int]:
     low, high = ids.searchsorted([wanted, wanted + 1]).tolist()

@@ -170,12 +170,12 @@ class SqliteView:
             np.array(entities, np.int64),
             *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist()),
         ]
-        found = [
-            _newest(rows, mask, per_entity) for rows in snapshot.entities.get_many(distinct(*named))
-        ]
-        if not found:
-            return np.empty(0, np.int32), np.empty(0, np.int64)
-        return np.unique(np.concatenate(found), return_counts=True)
+        wanted = distinct(*named)
+        found = snapshot.entities.newest(wanted, per_entity)
+        if not mask[found].all():  # what may not be seen takes nobody's place
+            seen = [rows[mask[rows]] for rows in snapshot.entities.get_many(wanted)]
+            found = np.concatenate([rows[-per_entity:] for rows in seen])
+        return np.unique(found, return_counts=True)
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
@@ -355,16 +355,6 @@ class SqliteView:
             if snapshot.columns["state"][row] <= 1:
                 out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
         return out
-
-
-def _newest(rows: Rows, mask: NDArray[np.bool_], limit: int) -> Rows:
-    """The last rows that may be seen. Some names are in thousands; the end of the list nearly
-    always has enough."""
-    last = rows[-2 * limit :]
-    seen = last[mask[last]]
-    if len(seen) < limit and len(last) < len(rows):
-        seen = rows[mask[rows]]
-    return seen[-limit:]
 
 
 def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
