@@ -11,12 +11,12 @@ from pgvector import HalfVector
 
 from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory, Retire
 from recollect.storage.forget import Forgetting
+from recollect.storage.memory_row import told, weighed
 from recollect.storage.moments import told_again
 from recollect.storage.postgres.rows import BankRows, happened
 from recollect.storage.postgres.session import WriteSession
 from recollect.storage.sqlite.read import extra_of
 from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
-from recollect.storage.sqlite.rows import micros
 from recollect.types import Entity, State
 
 MEMORIES = {
@@ -238,33 +238,8 @@ class Writer:
 
 
 def _memory_row(new: NewMemory) -> tuple[Any, ...]:
-    m = new.memory
-    return (
-        new.key,
-        m.id,
-        m.type.value,
-        m.state.value,
-        m.text,
-        m.context,
-        m.speaker,
-        m.document_id,
-        m.chunk_id,
-        micros(m.occurred_start),
-        micros(m.occurred_end),
-        m.occurred_grain,
-        micros(m.mentioned_at),
-        micros(m.last_mentioned_at),
-        micros(m.created_at),
-        micros(m.updated_at),
-        m.superseded_by,
-        m.proof_count,
-        m.confidence,
-        m.tokens,
-        extra_of(m),
-        new.known_from,
-        new.known_until,
-        sorted(set(new.entity_ids)),
-    )
+    rest = extra_of(new.memory), new.known_from, new.known_until, sorted(set(new.entity_ids))
+    return new.key, *told(new.memory), *weighed(new.memory), *rest
 
 
 def _features_row(new: NewMemory) -> tuple[Any, ...]:

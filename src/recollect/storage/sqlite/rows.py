@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
 
 import numpy as np
 
-from recollect.language.dates import to_micros
+from recollect.storage.memory_row import micros
 from recollect.storage.sqlite.read import MEMORY_COLUMNS, extra_of, memory_from_row
 from recollect.storage.sqlite.record import KEY_BITS, RECORD, Unseen, record
 from recollect.types import Memory, State
@@ -70,7 +69,3 @@ class BankRows:
             "UPDATE features SET seq=?, record=? WHERE n=?",
             (self.seq, record(memory, unseen), self.n(key)),
         )
-
-
-def micros(when: Any) -> int | None:
-    return None if when is None else to_micros(when)

@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 
 from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.memory_row import told, weighed
 from recollect.storage.moments import told_again
 from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.read import extra_of
 from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, features_row
-from recollect.storage.sqlite.rows import BankRows, micros
+from recollect.storage.sqlite.rows import BankRows
 
 
 class Writer:
@@ -207,30 +208,5 @@ class Writer:
 
 
 def _memory_row(bank: int, n: int, new: NewMemory) -> tuple[Any, ...]:
-    m = new.memory
-    return (
-        n,
-        bank,
-        m.id,
-        m.type.value,
-        m.state.value,
-        m.text,
-        m.context,
-        m.speaker,
-        m.document_id,
-        m.chunk_id,
-        micros(m.occurred_start),
-        micros(m.occurred_end),
-        m.occurred_grain,
-        micros(m.mentioned_at),
-        micros(m.last_mentioned_at),
-        micros(m.created_at),
-        micros(m.updated_at),
-        new.known_from,
-        new.known_until,
-        m.superseded_by,
-        m.proof_count,
-        m.confidence,
-        m.tokens,
-        extra_of(m),
-    )
+    known = new.known_from, new.known_until
+    return n, bank, *told(new.memory), *known, *weighed(new.memory), extra_of(new.memory)
