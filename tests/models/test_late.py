@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from recollect.models.late import maxsim, pool_tokens
+from recollect.models.late import best_matches, maxsim, pool_tokens
 
 rows = arrays(np.int8, st.tuples(st.integers(1, 9), st.just(8)), elements=st.integers(-127, 127))
 
@@ -26,6 +26,13 @@ def test_maxsim_is_the_weighted_mean_of_the_best_cosines(
     weight = max(np.linalg.norm(asked, axis=1).mean(), 1.0) * len(asked) * 127
     wanted = [(p.astype(np.float64) @ asked.T).max(axis=0).sum() / weight for p in passages]
     np.testing.assert_allclose(maxsim(query, passages), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_thousands_of_tokens_match_exactly_as_whole_numbers_do() -> None:
+    query, passages = unit(1, 12, 64), [unit(2 + n, 30, 64) for n in range(200)]
+    full = np.float32(127 * max(float(np.linalg.norm(query.astype(np.float32), axis=1).mean()), 1))
+    wanted = [(p.astype(np.int32) @ query.T.astype(np.int32)).max(axis=0) for p in passages]
+    assert np.array_equal(best_matches(query, passages), np.array(wanted, np.float32) / full)
 
 
 def test_a_text_matches_itself_fully() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import simsimd
 from numpy.typing import NDArray
 
 _UNIT = 127.0
+_ONE_THREAD = 1 << 18  # multiplications that OpenBLAS does on the caller's thread
 
 
 def best_matches(
@@ -26,13 +26,24 @@ def best_matches(
         return best
     lengths = np.fromiter((len(passages[i]) for i in kept), dtype=np.intp, count=len(kept))
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-    # One int8 product over all passages, on one thread: BLAS knows no int8, and its threads
-    # spin for longer than this takes.
     stacked = np.concatenate([passages[i] for i in kept])
-    similarity = np.asarray(simsimd.cdist(stacked, np.ascontiguousarray(query), "dot"))
+    similarity = _products(stacked, query)
     full = _UNIT * max(float(np.linalg.norm(query.astype(np.float32), axis=1).mean()), 1.0)
     best[kept] = np.maximum.reduceat(similarity, starts, axis=0) / np.float32(full)
     return best
+
+
+def _products(tokens: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+    """All dot products, exactly: sums of a thousand products of bytes are whole numbers that
+    single precision holds. In parts so small that BLAS takes no further threads for them: those
+    spin for longer than the whole product takes."""
+    columns = np.ascontiguousarray(query.T, dtype=np.float32)
+    out = np.empty((len(tokens), len(query)), dtype=np.float32)
+    part = max(1, _ONE_THREAD // max(1, query.size))
+    for start in range(0, len(tokens), part):
+        rows = tokens[start : start + part].astype(np.float32)
+        np.dot(rows, columns, out=out[start : start + part])
+    return out
 
 
 def maxsim(query: NDArray[np.int8], passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:

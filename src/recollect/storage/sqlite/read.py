@@ -261,10 +261,12 @@ class SqliteView:
             below = page[-1][0]
 
     def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
-        ns = [self.number << KEY_BITS | int(k) for k in keys]
+        ns = (keys | self.number << KEY_BITS).tolist()
         marks = ",".join("?" * len(ns))
         found = dict(self._execute(f"SELECT n, data FROM tokens WHERE n IN ({marks})", ns))
-        return [np.frombuffer(found[n], np.int8) if n in found else None for n in ns]
+        return [
+            None if (data := found.get(n)) is None else np.frombuffer(data, np.int8) for n in ns
+        ]
 
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
         rows = self._execute(
