@@ -10,9 +10,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Depends
 
 from recollect.errors import InvalidInput
+from recollect.server.schemas import Cursor, Limit, Offset
 from recollect.types import Document, Memory, Operation
 
 
@@ -22,6 +25,22 @@ class Place:
 
     offset: int = 0
     after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which page of a listing, as a URL says it."""
+
+    limit: Limit = 100
+    offset: Offset = 0
+    cursor: Cursor = None
+
+    @property
+    def start(self) -> Place:
+        return place(self.cursor, self.offset)
+
+
+Page = Annotated[Paging, Depends()]
 
 
 def place(cursor: str | None, offset: int) -> Place:
@@ -53,20 +72,24 @@ def numbered(start: Place, shown: int, total: int) -> str | None:
     return urlsafe_b64encode(f"o:{seen}".encode()).decode() if shown and seen < total else None
 
 
-def page(
-    items: Sequence[Any], total: int, limit: int, start: Place, following: str | None
-) -> dict[str, Any]:
+def shown(items: Sequence[Any], total: int, page: Paging, following: str | None) -> dict[str, Any]:
     """What every listing answers."""
     return {
         "items": items,
         "total": total,
-        "limit": limit,
-        "offset": start.offset,
+        "limit": page.limit,
+        "offset": page.start.offset,
         "next_cursor": following,
     }
 
 
-def cut(found: Sequence[Any], limit: int, start: Place) -> dict[str, Any]:
+def cut(found: Sequence[Any], page: Paging) -> dict[str, Any]:
     """A page of what is known whole."""
-    shown = found[start.offset : start.offset + limit]
-    return page(shown, len(found), limit, start, numbered(start, len(shown), len(found)))
+    start = page.start
+    some = found[start.offset : start.offset + page.limit]
+    return shown(some, len(found), page, numbered(start, len(some), len(found)))
+
+
+def counted(items: Sequence[Any], total: int, page: Paging) -> dict[str, Any]:
+    """A page of what somebody else cut and counted."""
+    return shown(items, total, page, numbered(page.start, len(items), total))

@@ -16,15 +16,12 @@ from recollect.server.answers import (
     BankStatsAnswer,
     Deleted,
 )
-from recollect.server.paging import cut, place
+from recollect.server.paging import Page, cut
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankBody,
     BankId,
     ConfigBody,
-    Cursor,
-    Limit,
-    Offset,
     ProfileBody,
     Text,
 )
@@ -42,12 +39,10 @@ _SHOWN = (
 
 
 @router.get("", operation_id="list_banks", responses=answers(BankList))
-async def list_banks(
-    request: Request, q: Text = None, limit: Limit = 100, offset: Offset = 0, cursor: Cursor = None
-) -> Any:
+async def list_banks(request: Request, page: Page, q: Text = None) -> Any:
     """Those that the caller may see."""
     caller = authorize(request, None, Scope.READ)
-    state, start = serving(request), place(cursor, offset)
+    state = serving(request)
     wanted = (q or "").casefold()
     found = [
         bank
@@ -55,7 +50,7 @@ async def list_banks(
         if (wanted in bank.id.casefold() or wanted in str(bank.config.get("name", "")).casefold())
         and caller.sees(bank.id)
     ]
-    listed = cut([holdings.bank_item(b) for b in found], limit, start)
+    listed = cut([holdings.bank_item(b) for b in found], page)
     return Json({"banks": listed.pop("items"), **listed})
 
 

@@ -19,17 +19,14 @@ from recollect.server.answers import (
     Done,
 )
 from recollect.server.asking import groups
-from recollect.server.paging import cut, last, page, place
+from recollect.server.paging import Page, Paging, cut, last, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankId,
     ChunkId,
-    Cursor,
     DocumentBody,
     DocumentId,
-    Limit,
     Match,
-    Offset,
     TagGroups,
     Tags,
     Text,
@@ -51,6 +48,7 @@ Moment = Annotated[str | None, Query(description="ISO 8601.")]
 async def list_documents(
     request: Request,
     bank_id: BankId,
+    page: Page,
     q: Text = None,
     tags: Tags = None,
     tags_match: Match = "any_strict",
@@ -60,9 +58,6 @@ async def list_documents(
     ] = None,
     start_date: Moment = None,
     end_date: Moment = None,
-    limit: Limit = 100,
-    offset: Offset = 0,
-    cursor: Cursor = None,
 ) -> Any:
     """By id."""
     state = serving(request)
@@ -76,21 +71,17 @@ async def list_documents(
         "until": end_date,
     }
     where = {name: value for name, value in given.items() if value is not None}
-    return Json(await state.read(_listed, state, bank_id, where, limit, cursor, offset))
+    return Json(await state.read(_listed, state, bank_id, where, page))
 
 
-def _listed(
-    state: Serving,
-    bank: str,
-    where: dict[str, Any],
-    limit: int,
-    cursor: str | None,
-    offset: int,
-) -> dict[str, Any]:
-    start, memory = place(cursor, offset), state.memory
-    found = memory.documents(bank, limit=limit, after=start.after, offset=start.offset, **where)
-    items, total = [holdings.document_item(d) for d in found], memory.count_documents(bank, **where)
-    return page(items, total, limit, start, last(found, limit)) | {"total_is_estimate": False}
+def _listed(state: Serving, bank: str, where: dict[str, Any], page: Paging) -> dict[str, Any]:
+    start = page.start
+    found = state.memory.documents(
+        bank, limit=page.limit, after=start.after, offset=start.offset, **where
+    )
+    items = [holdings.document_item(d) for d in found]
+    total = state.memory.count_documents(bank, **where)
+    return shown(items, total, page, last(found, page.limit)) | {"total_is_estimate": False}
 
 
 @router.get(
@@ -163,21 +154,15 @@ async def delete_document(request: Request, bank_id: BankId, document_id: Docume
     dependencies=[reading],
 )
 async def list_chunks(
-    request: Request,
-    bank_id: BankId,
-    document_id: DocumentId,
-    limit: Limit = 100,
-    offset: Offset = 0,
-    cursor: Cursor = None,
+    request: Request, bank_id: BankId, document_id: DocumentId, page: Page
 ) -> Any:
     """In the order of the text."""
     state = serving(request)
 
     def work() -> dict[str, Any]:
-        start = place(cursor, offset)
         document = state.memory.document(bank_id, document_id)
         found = state.memory.chunks(bank_id, document_id)
-        return cut([holdings.chunk(c, bank_id, document.created_at) for c in found], limit, start)
+        return cut([holdings.chunk(c, bank_id, document.created_at) for c in found], page)
 
     return Json(await state.read(work))
 

@@ -10,16 +10,14 @@ from recollect.server import holdings, render
 from recollect.server.access import reading
 from recollect.server.answers import EntityAnswer, EntityGraphAnswer, EntityList, TagList
 from recollect.server.asking import groups
-from recollect.server.paging import cut, numbered, page, place
+from recollect.server.paging import Page, counted, cut
 from recollect.server.respond import Json, answers
 from recollect.server.routes.memories import entity_number
 from recollect.server.schemas import (
     BankId,
-    Cursor,
     EntityId,
     Limit,
     Match,
-    Offset,
     TagGroups,
     Tags,
 )
@@ -40,24 +38,21 @@ def _visible(tags: list[str] | None, match: str, given: str | None) -> dict[str,
 async def list_entities(
     request: Request,
     bank_id: BankId,
-    limit: Limit = 100,
-    offset: Offset = 0,
+    page: Page,
     tags: Tags = None,
     tags_match: Match = "any",
     tag_groups: TagGroups = None,
-    cursor: Cursor = None,
 ) -> Any:
     """Most mentioned first; with tags, as mentioned by memories that carry them."""
-    state, start = serving(request), place(cursor, offset)
+    state = serving(request)
     found, total = await state.read(
         state.memory.entity_page,
         bank_id,
-        limit=limit,
-        offset=start.offset,
+        limit=page.limit,
+        offset=page.start.offset,
         **_visible(tags, tags_match, tag_groups),
     )
-    items = [holdings.entity(p) for p in found]
-    return Json(page(items, total, limit, start, numbered(start, len(found), total)))
+    return Json(counted([holdings.entity(p) for p in found], total, page))
 
 
 @router.get(
@@ -114,25 +109,23 @@ async def get_entity(
 async def list_tags(
     request: Request,
     bank_id: BankId,
+    page: Page,
     q: Annotated[
         str | None, Query(description="Only tags like this; * stands for any text.")
     ] = None,
     source: Annotated[
         Literal["memories", "mental_models"], Query(description="There are no mental models.")
     ] = "memories",
-    limit: Limit = 100,
-    offset: Offset = 0,
-    cursor: Cursor = None,
 ) -> Any:
     """Most used first."""
-    state, start = serving(request), place(cursor, offset)
+    state = serving(request)
     every = await state.read(state.memory.tags, bank_id)
     found = [
         {"tag": tag, "count": count}
         for tag, count in every.items()
         if source == "memories" and _like(tag, q)
     ]
-    return Json(cut(found, limit, start))
+    return Json(cut(found, page))
 
 
 def _like(tag: str, pattern: str | None) -> bool:

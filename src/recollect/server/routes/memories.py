@@ -20,16 +20,14 @@ from recollect.server.answers import (
 from recollect.server.asking import groups
 from recollect.server.correcting import correct
 from recollect.server.giving import given_items
-from recollect.server.paging import last, numbered, page, place
+from recollect.server.paging import Page, Paging, counted, last, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankId,
-    Cursor,
     Limit,
     Match,
     MemoryBody,
     MemoryId,
-    Offset,
     RetainBody,
     TagGroups,
     Tags,
@@ -113,6 +111,7 @@ def _accepted(operation: Operation) -> dict[str, Any]:
 async def list_memories(
     request: Request,
     bank_id: BankId,
+    page: Page,
     type: Type = None,
     q: Text = None,
     consolidation_state: Annotated[
@@ -127,9 +126,6 @@ async def list_memories(
     time_field: TimeField = None,
     start_date: Moment = None,
     end_date: Moment = None,
-    limit: Limit = 100,
-    offset: Offset = 0,
-    cursor: Cursor = None,
 ) -> Any:
     """Newest first."""
     where = {
@@ -148,23 +144,18 @@ async def list_memories(
     if consolidation_state not in (None, "done"):
         where["document_id"] = ""  # nothing waits to be consolidated
     found = serving(request)
-    return Json(await found.read(_listed, found, bank_id, where, limit, cursor, offset))
+    return Json(await found.read(_listed, found, bank_id, where, page))
 
 
-def _listed(
-    state: Serving,
-    bank: str,
-    where: dict[str, Any],
-    limit: int,
-    cursor: str | None,
-    offset: int,
-) -> dict[str, Any]:
-    start, memory = place(cursor, offset), state.memory
-    found = memory.memories(bank, limit=limit, after=start.after, offset=start.offset, **where)
-    total = memory.count(bank, **where)
-    counted = where["time_field"] is not None
-    following = numbered(start, len(found), total) if counted else last(found, limit)
-    return page([render.unit(m) for m in found], total, limit, start, following)
+def _listed(state: Serving, bank: str, where: dict[str, Any], page: Paging) -> dict[str, Any]:
+    start = page.start
+    found = state.memory.memories(
+        bank, limit=page.limit, after=start.after, offset=start.offset, **where
+    )
+    items, total = [render.unit(m) for m in found], state.memory.count(bank, **where)
+    if where["time_field"] is not None:
+        return counted(items, total, page)
+    return shown(items, total, page, last(found, page.limit))
 
 
 def entity_number(entity_id: str | None) -> int | None:

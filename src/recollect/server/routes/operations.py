@@ -11,7 +11,7 @@ from recollect.server import holdings
 from recollect.server.access import reading, writing
 from recollect.server.answers import OperationDone, OperationList, OperationStatus
 from recollect.server.operations import HINDSIGHT_NAMES
-from recollect.server.paging import last, page, place
+from recollect.server.paging import Paging, last, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, Cursor, Offset, OperationId
 from recollect.server.serving import serving
@@ -35,7 +35,8 @@ async def list_operations(
     cursor: Cursor = None,
 ) -> Any:
     """Newest first."""
-    state, start = serving(request), place(cursor, offset)
+    state, page = serving(request), Paging(limit, offset, cursor)
+    start = page.start
     wanted = _state(status)
 
     def work() -> dict[str, Any]:
@@ -46,9 +47,7 @@ async def list_operations(
         counts = state.operations.counts(bank_id)
         some = wanted is None and type is None
         total = sum(counts.values()) if some else counts.get(wanted, 0) if wanted else len(found)
-        listed = page(
-            [holdings.operation(o) for o in found], total, limit, start, last(found, limit)
-        )
+        listed = shown([holdings.operation(o) for o in found], total, page, last(found, limit))
         return {"bank_id": bank_id, "operations": listed.pop("items"), **listed}
 
     return Json(await state.read(work))
@@ -82,44 +81,28 @@ async def get_operation(
     return Json(holdings.operation(found, payload=include_payload))
 
 
-def _done(operation_id: str, says: str) -> Json:
-    return Json({"success": True, "message": says, "operation_id": operation_id})
+def _changes(method: str, path: str, verb: str, says: str, about: str) -> None:
+    """A route that changes one operation."""
+
+    async def change(request: Request, bank_id: BankId, operation_id: OperationId) -> Any:
+        state = serving(request)
+        await state.write(getattr(state.operations, verb), bank_id, operation_id)
+        return Json({"success": True, "message": says, "operation_id": operation_id})
+
+    router.add_api_route(
+        "/{operation_id}" + path,
+        change,
+        methods=[method],
+        operation_id=f"{verb}_operation",
+        summary=f"{verb.title()} Operation",
+        description=about,
+        responses=answers(OperationDone, 409),
+        dependencies=[writing],
+    )
 
 
-@router.delete(
-    "/{operation_id}",
-    operation_id="cancel_operation",
-    responses=answers(OperationDone, 409),
-    dependencies=[writing],
+_changes(
+    "DELETE", "", "cancel", "cancelled", "As long as it waits; what is being done is finished."
 )
-async def cancel_operation(request: Request, bank_id: BankId, operation_id: OperationId) -> Any:
-    """As long as it waits; what is being done is finished."""
-    state = serving(request)
-    await state.write(state.operations.cancel, bank_id, operation_id)
-    return _done(operation_id, "cancelled")
-
-
-@router.post(
-    "/{operation_id}/retry",
-    operation_id="retry_operation",
-    responses=answers(OperationDone, 409),
-    dependencies=[writing],
-)
-async def retry_operation(request: Request, bank_id: BankId, operation_id: OperationId) -> Any:
-    """One that failed."""
-    state = serving(request)
-    await state.write(state.operations.retry, bank_id, operation_id)
-    return _done(operation_id, "waiting to be tried again")
-
-
-@router.delete(
-    "/{operation_id}/delete",
-    operation_id="delete_operation",
-    responses=answers(OperationDone, 409),
-    dependencies=[writing],
-)
-async def delete_operation(request: Request, bank_id: BankId, operation_id: OperationId) -> Any:
-    """The note of one that is over."""
-    state = serving(request)
-    await state.write(state.operations.delete, bank_id, operation_id)
-    return _done(operation_id, "deleted")
+_changes("POST", "/retry", "retry", "waiting to be tried again", "One that failed.")
+_changes("DELETE", "/delete", "delete", "deleted", "The note of one that is over.")
