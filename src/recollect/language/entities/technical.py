@@ -10,7 +10,10 @@ __all__ = ["technical_spans"]
 
 # Repeats are bounded, so that a long run of letters and dots costs no more than its length.
 # Cheap test: with none of these characters no pattern below can match.
-_MAYBE = re.compile(r"[/_`@\d\\]|[a-z][A-Z]|[A-Z]:\\|\.[a-z]")
+_MAYBE = re.compile(r"[/_`@\\]|[a-z][A-Z]|\.[a-z]|v\d|\d\.\d|\d[A-Z]|[A-Z][- ]?\d|\d-\d")
+# Figures alone ("It cost 40 euros") say nothing, but beside them a name in capitals counts.
+_MAYBE_ERROR = re.compile(r"\bE[A-Z]{3}")
+_FIGURE = re.compile(r"\d")
 
 _PATTERN = r"""
     (?P<url>\b(?:https?|ftp|s3|postgres(?:ql)?|redis|file)://[^\s<>"'`)\]]+|\bwww\.[^\s<>"'`)\]]+)
@@ -41,7 +44,7 @@ def _pattern() -> re.Pattern[str]:
 
 def technical_spans(text: str) -> Iterator[tuple[int, int]]:
     """Spans of URLs, addresses, paths, identifiers, versions and codes."""
-    if not _MAYBE.search(text):
+    if not _MAYBE.search(text) and not (_MAYBE_ERROR.search(text) and _FIGURE.search(text)):
         return
     for match in _pattern().finditer(text):
         group = match.lastgroup or ""
