@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, cast
 
 import numpy as np
+import orjson
 
 from recollect.errors import InvalidInput
 from recollect.storage.arrival import begin, parts
@@ -71,6 +72,25 @@ def export(store: Store, bank: str) -> Iterator[dict[str, Any]]:
         count[kind] += 1
         yield {kind: line(kind, value)}
     yield {"end": {kind: count[kind] for kind in KINDS}}
+
+
+def objects(lines: Iterable[bytes], where: str) -> Iterator[Mapping[str, Any]]:
+    """An export as it was written, line by line: it may be larger than memory."""
+    for number, said in enumerate(lines, 1):
+        if not said.strip():
+            continue
+        try:
+            found = orjson.loads(said)
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(
+                f"{where}, line {number} is not JSON: {error}",
+                hint="was the export cut short? make it again",
+            ) from error
+        if not isinstance(found, dict):
+            raise InvalidInput(
+                f"{where}, line {number} is not an object", hint="is this an export?"
+            )
+        yield cast("dict[str, Any]", found)
 
 
 def import_bank(

@@ -24,6 +24,7 @@ from recollect.storage.base import (
     View,
 )
 from recollect.storage.forget import Forgetting
+from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres import hnsw
 from recollect.storage.postgres.connection import Connections, Holders, place
 from recollect.storage.postgres.dump import dump
@@ -42,7 +43,6 @@ from recollect.storage.postgres.write import Writer
 from recollect.storage.postgres.writing import WritingView
 from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
 from recollect.storage.sqlite.entities import EntityCache
-from recollect.storage.sqlite.read import memory_from_row
 from recollect.types import Bank, Memory
 
 REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver
 from recollect.storage.base import Filter, Keys, Mentions, ModelIdentity, ServedView, Usage
+from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres.search import Searching, listed
 from recollect.storage.postgres.session import Head, Session
 from recollect.storage.sqlite.entities import EntityCache
-from recollect.storage.sqlite.read import memory_from_row
 from recollect.types import Chunk, Memory
 
 NEWEST = 8  # memories looked at at once for the one told last

@@ -11,11 +11,10 @@ from pgvector import HalfVector
 
 from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory, Retire
 from recollect.storage.forget import Forgetting
-from recollect.storage.memory_row import told, weighed
+from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.moments import told_again
 from recollect.storage.postgres.rows import BankRows, happened
 from recollect.storage.postgres.session import WriteSession
-from recollect.storage.sqlite.read import extra_of
 from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
 from recollect.types import Entity, State
 

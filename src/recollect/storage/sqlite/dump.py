@@ -9,8 +9,8 @@ import numpy as np
 import orjson
 
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
+from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.entities import entity_from_row
-from recollect.storage.sqlite.read import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, RECORD
 from recollect.types import Chunk, Entity, LinkKind
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from recollect.storage.base import ModelIdentity, StagedVector
-from recollect.storage.sqlite.read import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, vector_blob
 from recollect.types import Memory
 

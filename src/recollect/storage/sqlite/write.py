@@ -9,10 +9,9 @@ from typing import Any
 import orjson
 
 from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
-from recollect.storage.memory_row import told, weighed
+from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.moments import told_again
 from recollect.storage.sqlite.forget import Forgetting
-from recollect.storage.sqlite.read import extra_of
 from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.sqlite.rows import BankRows
 
