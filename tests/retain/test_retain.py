@@ -267,6 +267,7 @@ REFUSED = [
     ({"text": "a", "causal_relations": "x"}, "causal_relations"),
     ({"text": "a", "causal_relations": [{"type": "causes"}]}, "target"),
     ({"text": "a", "causal_relations": [{"target": 0, "type": "likes"}]}, "likes"),
+    ({"text": "a", "causal_relations": [{"target": 0, "kind": "caused_by"}]}, "kind"),
     ({"text": "a", "causal_relations": [{"target": 9}]}, "9"),
     ({"text": "a", "causal_relations": [{"target": "nope"}]}, "nope"),
     ({"text": "a", "source_ids": ["nope"]}, "nope"),

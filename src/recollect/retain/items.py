@@ -23,6 +23,7 @@ from recollect.types import MemoryType
 
 UNSET = "unset"
 _FIELDS = names(ItemFields)
+_RELATION = frozenset({"type", "target", "weight"})
 _TURN = {"speaker", "text", "time", "timestamp", "role", "content", "metadata", "tags"}
 
 
@@ -91,19 +92,32 @@ class Item:
 def items(content: Any, shared: Mapping[str, Any], now: datetime) -> list[Item]:
     """Everything given, checked. `shared` are the keyword arguments of the call."""
     _known_keys(shared, _FIELDS, "retain()")
-    entries: Sequence[Any]
+    given = [_item(number, entry, shared, now) for number, entry in enumerate(entries(content))]
+    _distinct_ids(given)
+    return given
+
+
+def entries(content: Any) -> list[Mapping[str, Any]]:
+    """What is given as dicts, one for each thing; a text is one that is to be read."""
     if isinstance(content, str | Mapping):
-        entries = [content]
-    elif isinstance(content, Iterable):
-        entries = list(cast("Iterable[Any]", content))
-    else:
+        content = [content]
+    elif not isinstance(content, Iterable):
         raise InvalidInput(
             f"cannot retain a {type(content).__name__}",
             hint="give a text, a dict with content, text or turns, or a list of these",
         )
-    given = [_item(number, entry, shared, now) for number, entry in enumerate(entries)]
-    _distinct_ids(given)
-    return given
+    return [_entry(number, each) for number, each in enumerate(cast("Iterable[Any]", content))]
+
+
+def _entry(number: int, entry: Any) -> Mapping[str, Any]:
+    if isinstance(entry, str):
+        return {"content": entry}
+    if not isinstance(entry, Mapping):
+        raise InvalidInput(
+            f"item {number} is a {type(entry).__name__}, not a text or a dict",
+            hint='for example {"content": "Alice joined Google", "timestamp": "2026-04-01"}',
+        )
+    return cast("Mapping[str, Any]", entry)
 
 
 def _distinct_ids(given: Sequence[Item]) -> None:
@@ -117,15 +131,8 @@ def _distinct_ids(given: Sequence[Item]) -> None:
         seen.add(fact.id or "")
 
 
-def _item(number: int, entry: Any, shared: Mapping[str, Any], now: datetime) -> Item:
-    if isinstance(entry, str):
-        entry = {"content": entry}
-    if not isinstance(entry, Mapping):
-        raise InvalidInput(
-            f"item {number} is a {type(entry).__name__}, not a text or a dict",
-            hint='for example {"content": "Alice joined Google", "timestamp": "2026-04-01"}',
-        )
-    given: dict[str, Any] = {**shared, **cast("Mapping[str, Any]", entry)}
+def _item(number: int, entry: Mapping[str, Any], shared: Mapping[str, Any], now: datetime) -> Item:
+    given: dict[str, Any] = {**shared, **entry}
     where = f"item {number}"
     forms = [form for form in ("content", "text", "turns", "facts") if given.get(form) is not None]
     if len(forms) != 1:
@@ -367,6 +374,7 @@ def _relations(value: Any, where: str) -> tuple[Relation, ...]:
                 hint='for example {"type": "caused_by", "target": 0, "weight": 0.9}',
             )
         given = cast("Mapping[str, Any]", entry)
+        _known_keys(given, _RELATION, f"{where}: causal relation")
         target = given["target"]
         if not isinstance(target, str | int) or isinstance(target, bool):
             raise InvalidInput(
