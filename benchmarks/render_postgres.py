@@ -30,6 +30,11 @@ def sizes(results: Mapping[int, Json]) -> list[str]:
             if "retain" in r
             else "–"
         ),
+        "… which is facts a second of CPU": lambda r: (
+            f"{1e3 / (r['retain']['client_cpu_ms_a_fact'] + r['retain']['server_cpu_ms_a_fact']):.0f}"
+            if "retain" in r
+            else "–"
+        ),
         "writing a fact that is ready, CPU ms": lambda r: f"{r['committed']['cpu_ms_a_fact']:.2f}",
         "of an exact search's 100, no filter / 30 % / 10 % / 1 %": lambda r: " / ".join(
             f"{one['recall@100']:.3f}" for one in r["search"].values()
