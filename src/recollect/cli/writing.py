@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -271,40 +271,21 @@ def reembed(
     talk(f"{made} vectors made with {model}" if made else f"{bank} has vectors of {model} already")
 
 
-def _exported(file: str) -> Iterator[dict[str, Any]]:
+def _exported(file: str) -> Iterator[Mapping[str, Any]]:
     """Line by line: an export may be larger than memory."""
     import sys
 
     from recollect.errors import InvalidInput
+    from recollect.storage.transfer import objects
 
     if file == "-":
-        yield from _objects(sys.stdin.buffer, "stdin")
+        yield from objects(sys.stdin.buffer, "stdin")
         return
     try:
         with Path(file).open("rb") as stream:
-            yield from _objects(stream, file)
+            yield from objects(stream, file)
     except OSError as error:
         raise InvalidInput(
             f"{file} cannot be read: {error.strerror}",
             hint="give the file that `recollect export` wrote, or - for stdin",
         ) from error
-
-
-def _objects(stream: Iterable[bytes], where: str) -> Iterator[dict[str, Any]]:
-    import orjson
-
-    from recollect.errors import InvalidInput
-
-    for number, line in enumerate(stream, 1):
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InvalidInput(
-                f"{where}, line {number} is not JSON: {error}",
-                hint="was the export cut short? make it again",
-            ) from error
-        if not isinstance(value, dict):
-            raise InvalidInput(
-                f"{where}, line {number} is not an object", hint="is this an export?"
-            )
-        yield cast("dict[str, Any]", value)

@@ -67,26 +67,10 @@ def retain_file(
 
 
 def _items(content: Any, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    entries: list[Any]
-    if isinstance(content, str | Mapping):
-        entries = [content]
-    elif isinstance(content, Iterable):
-        entries = list(cast("Iterable[Any]", content))
-    else:
-        raise InvalidInput(
-            f"cannot retain a {type(content).__name__}",
-            hint="give a text, a dict with content, text or turns, or a list of these",
-        )
-    out: list[dict[str, Any]] = []
-    for number, entry in enumerate(entries):
-        if not isinstance(entry, str | Mapping):
-            raise InvalidInput(
-                f"item {number} is a {type(entry).__name__}, not a text or a dict",
-                hint='for example {"content": "Alice joined Google", "timestamp": "2026-04-01"}',
-            )
-        said = {"content": entry} if isinstance(entry, str) else cast("Mapping[str, Any]", entry)
-        out.append({**shared, **said})
-    return out
+    """Checked as the library itself checks them."""
+    from recollect.retain.items import entries
+
+    return [{**shared, **entry} for entry in entries(content)]
 
 
 def update(bank: str, memory_id: str, **changes: Unpack[MemoryChanges]) -> Steps[Memory]:

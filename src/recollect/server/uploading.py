@@ -7,11 +7,11 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping
 from typing import Any
 
-import orjson
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from recollect.errors import InvalidInput, TooLarge
+from recollect.storage.transfer import objects
 
 _DUMP = re.compile(rb"/v1/default/banks/[^/]+/dump")
 
@@ -30,7 +30,7 @@ def lines_of(request: Request, limit: int) -> Iterator[Mapping[str, Any]]:
         while part := asyncio.run_coroutine_threadsafe(_next(stream), loop).result():
             yield part
 
-    return _objects(parts(), limit)
+    return objects(_lines(parts(), limit), "the export")
 
 
 async def _next(stream: AsyncIterator[bytes]) -> bytes:
@@ -42,24 +42,6 @@ async def _next(stream: AsyncIterator[bytes]) -> bytes:
     except ClientDisconnect as error:
         raise InvalidInput("the request was cut short", hint="send the export again") from error
     return b""
-
-
-def _objects(parts: Iterator[bytes], limit: int) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(_lines(parts, limit), 1):
-        if not line.strip():
-            continue
-        try:
-            found = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InvalidInput(
-                f"line {number} is not JSON: {error}",
-                hint="send what GET …/dump or `recollect export` wrote",
-            ) from error
-        if not isinstance(found, dict):
-            raise InvalidInput(
-                f"line {number} is no JSON object", hint="send what GET …/dump wrote"
-            )
-        yield found
 
 
 def _lines(parts: Iterator[bytes], limit: int) -> Iterator[bytes]:
