@@ -169,6 +169,13 @@ def test_a_bank_that_the_replica_does_not_know_yet_is_found(
     assert recalled(memory, "violin") == ["Alice plays the violin."]
 
 
+def test_a_replica_without_the_tables_yet_is_only_behind(dsn: str, standby: Standby) -> None:
+    standby.pause()
+    with open_fake(dsn, pg_schema=f"s{uuid4().hex[:8]}", read_dsn=standby.dsn) as memory:
+        memory.retain("b", "Alice plays the violin.")
+        assert recalled(memory, "violin") == ["Alice plays the violin."]
+
+
 def test_a_bank_that_this_process_deleted_is_gone_though_the_replica_still_has_it(
     memory: Recollect, standby: Standby
 ) -> None:
@@ -232,6 +239,7 @@ def test_a_replica_that_is_back_is_read_again(
     with caplog.at_level(logging.WARNING, "recollect.postgres"):
         standby.start()
         eventually(lambda: "answers again" in caplog.text)
+    standby.catch_up()  # one that was cut off begins again a little earlier
     standby.pause()
     elsewhere.retain("b", "Bob plays the violin too.")
     assert recalled(memory, "the violin, who") == ["Alice plays the violin."]

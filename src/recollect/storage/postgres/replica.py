@@ -9,7 +9,7 @@ from collections import OrderedDict
 import psycopg
 from psycopg import sql
 
-from recollect.errors import StoreError, StoreUnavailable
+from recollect.errors import NotAStore, StoreError, StoreUnavailable
 from recollect.storage.postgres.connection import Connections, first_line, log, place, translated
 from recollect.storage.postgres.session import Head, ReadSession
 
@@ -51,7 +51,10 @@ class Replica:
         """A session on the bank's newest state that is at hand, and the bank's row."""
         if self._up:
             session = ReadSession(self.connections, bank, self._primary, self._lost)
-            head = session.open()
+            try:
+                head = session.open()
+            except NotAStore:  # so far behind that it has not even the tables
+                head = None
             if session.connections is self._primary or self._knows(bank, head):
                 return session, head
             session.close()
