@@ -63,7 +63,7 @@ PLAN = (
     ("timeqa", 2000, 120),
 )
 FIRST = ("semantic", "keyword", "graph", "window", "length")
-LATE = (*FIRST, "late", "late_before")
+LATE = (*FIRST, "late", "late_before", "beside")
 SIGNALS = (*LATE, "cross")
 MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE}
 
@@ -112,7 +112,7 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
             if not gold:
                 continue
             options = dict(system._arguments(query))
-            request = memory._request(query.text[:2000], options)
+            request = memory._request(bank.id, query.text[:2000], options)
             ranked = rank(memory._recalling, view, request, Run())
             pool = ranked.pool
             keys = pool.keys[:DEPTH].tolist()

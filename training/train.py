@@ -2,7 +2,6 @@
 
     python training/train.py teacher --seconds 300
     python training/train.py students --seconds 480
-    python training/train.py cross --seconds 400      # the saved cross-encoder further, alone
 
 Reads `data/` (from prepare.py), `minilm/` and `gte/` (from weights.py) under training/.cache,
 writes `state/` there. Budgets are wall-clock seconds: the schedule follows the clock.
@@ -235,67 +234,14 @@ def embedder_loss(
     return sentence, late, listed
 
 
-def load_teacher(small: bool) -> CrossEncoder:
-    base, layers = ("gte", 12) if not small else ("minilm", 6)
-    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
-    teacher.load_state_dict(torch.load(CACHE / "state" / "teacher.pt", map_location=DEVICE))
-    return teacher.eval().requires_grad_(False)
-
-
-@torch.no_grad()
-def lesson(teacher: CrossEncoder, pair: Tensor, kind: Tensor) -> tuple[Tensor, Tensor]:
-    """The teacher's logits, and which passages are no misses although nobody marked them."""
-    with autocast():
-        taught = teacher(pair, kind)[0].view(-1, LIST)
-    # The teacher ranks it above the answer: more likely an unmarked answer than a miss.
-    drop = taught > taught[:, :1] + 1.0
-    # Where the teacher errs, its answer's score is raised to its best: what it says of the rest
-    # of the list is still worth learning.
-    taught[:, 0] = taught.amax(1)
-    return taught, drop
-
-
-def train_cross(args: argparse.Namespace) -> None:
-    """What ships reads with all its layers: here they serve the last logit only."""
-    from dump import load_cross, load_embedder
-
-    torch.manual_seed(3)
-    corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    teacher = load_teacher(args.small)
-    saved = {n: unpack(CACHE / "state" / f"{n}.npz") for n in ("embedder", "cross")}
-    cross = load_cross(saved["cross"], minilm)
-    mine(corpus, load_embedder(saved["embedder"], minilm, 1.0).bert)
-    opt = optimiser(cross, args.rate)
-    progress, seen, right = clock(args.seconds), 0, list[float]()
-    for step, batch in enumerate(loader(corpus, args.budget, 31, args.workers)):
-        if progress() >= 1:
-            break
-        set_rate([opt], progress())
-        pair, kind = batch["pair"].long(), batch["type"].long()
-        taught, drop = lesson(teacher, pair, kind)
-        with autocast():
-            logits = cross(pair, kind)[-1].view(-1, LIST)
-        loss = list_loss(logits, drop) + 1.5 * distil(logits, taught)
-        opt.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(cross.parameters(), 1.0)
-        opt.step()
-        seen += len(taught)
-        if step % LOG_EVERY == 0:
-            right.append((logits.argmax(1) == 0).float().mean().item())
-            print(
-                f"cross {progress():.2f} step {step} rows {seen} loss {loss.item():.3f} top1 {np.mean(right[-5:]):.3f}",
-                flush=True,
-            )
-    save(cross.arrays(), "cross")
-
-
 def train_students(args: argparse.Namespace) -> None:
     torch.manual_seed(2)
     corpus = load_corpus(args.limit)
     minilm = unpack(CACHE / "minilm" / "weights.npz")
-    teacher = load_teacher(args.small)
+    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
+    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
+    teacher.load_state_dict(torch.load(CACHE / "state" / "teacher.pt", map_location=DEVICE))
+    teacher.eval().requires_grad_(False)
     embedder = Embedder(minilm, 6, TOKEN_DIMENSIONS).to(DEVICE)
     cross = CrossEncoder(minilm, DEPTHS).to(DEVICE)
     if args.resume:
@@ -320,7 +266,13 @@ def train_students(args: argparse.Namespace) -> None:
                 break
             set_rate(opts, progress())
             pair, kind = batch["pair"].long(), batch["type"].long()
-            taught, drop = lesson(teacher, pair, kind)
+            with torch.no_grad(), autocast():
+                taught = teacher(pair, kind)[0].view(-1, LIST)
+            # The teacher ranks it above the answer: more likely an unmarked answer than a miss.
+            drop = taught > taught[:, :1] + 1.0
+            # Where the teacher errs, its answer's score is raised to its best: what it says of
+            # the rest of the list is still worth learning.
+            taught[:, 0] = taught.amax(1)
             sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
             with autocast():
                 logits = [x.view(-1, LIST) for x in cross(pair, kind)]
@@ -360,7 +312,7 @@ def save(arrays: Arrays, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("stage", choices=["teacher", "students", "cross"])
+    parser.add_argument("stage", choices=["teacher", "students"])
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
@@ -370,7 +322,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="MiniLM as the teacher, for a trial")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
-    {"teacher": train_teacher, "students": train_students, "cross": train_cross}[args.stage](args)
+    {"teacher": train_teacher, "students": train_students}[args.stage](args)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from recollect import Recollect
 from recollect.config import Settings
 from recollect.language.passage import memory_passage
 from recollect.recall.pipeline import CROSSED_OWN
-from recollect.recall.relevance import calibrations, sigmoid, spread
+from recollect.recall.pool import Pool
+from recollect.recall.relevance import beside, calibrations, sigmoid, spread
 from recollect.types import Memory
 
 from .columns import pool
@@ -74,6 +75,51 @@ def test_every_calibration_is_whole(memory: Recollect) -> None:
 
 def test_a_model_nobody_calibrated_gets_the_general_weights() -> None:
     assert set(calibrations("a-model-of-tomorrow")) >= {"first", "late", "cross"}
+
+
+# --- what stands beside ------------------------------------------------------------------------
+
+
+def conversation(relevance: list[float], before: list[int]) -> Pool:
+    """Candidates with keys 1, 2, …; each the turn after the key in `before`."""
+    made = pool([0.5] * len(relevance), [1] * len(relevance))
+    keys = np.arange(1, len(relevance) + 1, dtype=np.int64)
+    columns = replace(made.columns, keys=keys, before=np.array(before, np.int64))
+    return replace(made, keys=keys, columns=columns, relevance=np.array(relevance, np.float32))
+
+
+def test_a_turn_is_lent_the_relevance_of_its_best_neighbour() -> None:
+    turns = conversation([0.9, 0.1, 0.0, 0.0], before=[0, 1, 2, 3])
+    assert beside(turns).tolist() == pytest.approx([0.1, 0.9, 0.72, 0.08])
+
+
+def test_what_has_no_turns_beside_it_is_lent_nothing() -> None:
+    assert beside(conversation([0.9, 0.1], before=[0, 0])).tolist() == [0.0, 0.0]
+    # The turn before was not found, or may not be seen.
+    assert beside(conversation([0.9, 0.1], before=[7, 0])).tolist() == [0.0, 0.0]
+
+
+def test_two_turns_after_the_one_that_fits_is_better_than_anywhere_else(memory: Recollect) -> None:
+    for name, topic in (("zoo", "the aquarium in Genoa"), ("work", "the printer in the hall")):
+        turns = [
+            ("Tom", f"We went to see {topic}."),
+            ("Ann", "Oh, nice."),
+            ("Tom", "It took hours."),
+        ]
+        memory.retain(
+            "talk",
+            [
+                {"id": f"{name}{i}", "text": said, "speaker": who, "document_id": name}
+                for i, (who, said) in enumerate(turns)
+            ],
+        )
+    result = memory.recall("talk", "What about the aquarium in Genoa?", min_score=0.0)
+    scores = {hit.id: hit.score for hit in result}
+    assert result.results[0].id == "zoo0"
+    assert scores["zoo2"] > scores.get("work2", 0.0)
+    tree = next(h for h in result if h.id == "zoo2").explanation
+    assert tree is not None
+    assert "relevance of the best turn beside it" in str(tree.as_dict())
 
 
 # --- what the models read ----------------------------------------------------------------------

@@ -21,6 +21,7 @@ MEANING: Mapping[str, str] = {
     "keyword": "share of the query's keywords covered",
     "late": "late interaction, token by token",
     "late_before": "late interaction gained with the turn before",
+    "beside": "relevance of the best turn beside it",
     "length": "length, log of tokens",
     "cross": "cross-encoder",
     "graph": "links to the best hits",

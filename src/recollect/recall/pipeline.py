@@ -19,9 +19,16 @@ from recollect.recall.follow import follow
 from recollect.recall.fuse import RRF, WEIGHTED, fuse
 from recollect.recall.pack import order
 from recollect.recall.pool import Pool, Rest
-from recollect.recall.relevance import Calibration, calibrations, evidence, judge, spread
+from recollect.recall.relevance import (
+    Calibration,
+    beside,
+    calibrations,
+    evidence,
+    judge,
+    spread,
+)
 from recollect.recall.request import RecallRequest
-from recollect.recall.rerank import cross_encode, late_interaction
+from recollect.recall.rerank import cross_encode, late_interaction, with_signal
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.then import columns_then
@@ -193,10 +200,13 @@ def _rerank(
         )
         run.degrade("rerank", reason)
         return first, known["first"]
+    # Of the turns before, those that may be seen.
+    turns = view.standing(pool.columns.before, request.allowed)
+    pool = replace(pool, columns=replace(pool.columns, before=turns))
     limit = settings.rerank_candidates
-    late = late_interaction(
-        view, found.tokens, with_.embedder.token_dimensions, pool, limit, request.allowed
-    )
+    late = late_interaction(view, found.tokens, with_.embedder.token_dimensions, pool, limit)
+    alone = _below(judge(late, known["late"]), first, "late")
+    late = with_signal(late, "beside", beside(alone))
     late = _below(judge(late, known["late"]), first, "late")
     best = cross_candidates(late, with_.crossed[request.budget])
     reranker = with_.reranker() if len(best) else None

@@ -104,6 +104,27 @@ def in_window(columns: Columns, window: Window | None) -> Floats:
     return np.where(dated, np.where(gap > 0, outside, 1.0), 0.0).astype(np.float32)
 
 
+BESIDE = 0.8  # what is left of a neighbour's relevance with every turn further
+
+
+def beside(pool: Pool) -> Floats:
+    """How relevant the best neighbour is, up to two turns away in the same conversation: an
+    answer seldom stands alone, and a turn alone seldom says what it is about."""
+    before = pool.columns.before
+    order = np.argsort(pool.keys)
+    at = order[np.searchsorted(pool.keys, before, sorter=order) % len(pool)]
+    # Row of the turn before and of the turn after; the last row holds what is not there: nothing.
+    none = len(pool)
+    earlier = np.append(np.where(pool.keys[at] == before, at, none), none)
+    later = np.full(none + 1, none)
+    later[earlier[:-1]] = np.arange(none)
+    later[none] = none
+    relevance = np.append(pool.relevance, np.float32(0))
+    near = np.maximum(relevance[earlier], relevance[later])
+    far = np.maximum(relevance[earlier[earlier]], relevance[later[later]])
+    return np.maximum(near, np.float32(BESIDE) * far)[:-1]
+
+
 def judge(pool: Pool, calibration: Calibration) -> Pool:
     """sigmoid(bias + Σ weight · signal)."""
     terms = {

@@ -11,17 +11,12 @@ from recollect.language.passage import memory_passage
 from recollect.models.base import Reranker
 from recollect.models.late import best_matches
 from recollect.recall.pool import Pool
-from recollect.storage.base import Filter, Floats, View
+from recollect.storage.base import Floats, View
 from recollect.storage.ranking import distinct
 
 
 def late_interaction(
-    view: View,
-    query_tokens: NDArray[np.int8],
-    dimensions: int,
-    pool: Pool,
-    limit: int,
-    allowed: Filter,
+    view: View, query_tokens: NDArray[np.int8], dimensions: int, pool: Pool, limit: int
 ) -> Pool:
     """MaxSim over the token vectors that were made when each memory was retained.
 
@@ -29,7 +24,7 @@ def late_interaction(
     `late_before` is how much better the query is matched by both than by the turn alone.
     """
     keys = pool.keys[:limit]
-    before = view.standing(pool.columns.before[:limit], allowed)
+    before = pool.columns.before[:limit]
     wanted = distinct(keys, before[before > 0])
     empty = np.empty((0, dimensions), np.int8)
     held = view.token_vectors(wanted)
