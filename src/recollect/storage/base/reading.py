@@ -1,0 +1,239 @@
+"""What is read of a bank: filters, what an arm finds, columns of candidates, and the view."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.language.entities import EntityResolver
+from recollect.types import (
+    Chunk,
+    Memory,
+    MemoryType,
+    State,
+    TagsMatch,
+)
+
+Keys = NDArray[np.int64]
+Floats = NDArray[np.float32]
+ModelIdentity = tuple[str, int, int]  # embedder, its dimensions, those of its token vectors
+EVERYTHING = 2**31 - 1  # a limit that leaves nothing out, in any store's numbers
+NO_TIME = int(np.iinfo(np.int64).min)  # stands for "no date" in integer columns
+
+
+# --- filters -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TagLeaf:
+    tags: tuple[str, ...]
+    match: TagsMatch
+
+
+@dataclass(frozen=True, slots=True)
+class TagNode:
+    operator: Literal["and", "or", "not"]
+    parts: tuple[TagLeaf | TagNode, ...]
+
+
+TagExpression = TagLeaf | TagNode
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What may be seen at all. It acts inside every arm, before ranking."""
+
+    types: frozenset[MemoryType] | None = None
+    tags: TagExpression | None = None
+    as_of: int | None = None  # microseconds; the bank as it was known then
+
+
+TimeAxis = Literal["created_at", "updated_at", "mentioned_at", "occurred_start", "occurred_end"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which memories to list, whatever their state: newest first, or latest first on an axis of
+    time, and then only what has a time there, in [since, until)."""
+
+    type: MemoryType | None = None
+    state: State | None = None  # None = all but earlier wordings
+    document_id: str | None = None
+    contains: str | None = None  # in the text; capitals do not matter
+    tags: TagExpression | None = None
+    keys: frozenset[int] | None = None  # only these
+    axis: TimeAxis | None = None
+    since: int | None = None  # microseconds
+    until: int | None = None
+
+
+# --- answers of a view ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Keys with scores, best first."""
+
+    keys: Keys
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @staticmethod
+    def nothing() -> Found:
+        return Found(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What the seeds' links lead to, signal by signal, not yet scored or ranked."""
+
+    keys: Keys
+    shared_entities: Floats  # how many distinct entities each has in common with the seeds
+    semantic: Floats  # best link weight, 0 where none
+    causal: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    source: Keys
+    target: Keys
+    weight: Floats
+    causal: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares entities with whom: of each `source` by itself, and how many."""
+
+    source: Keys
+    target: Keys
+    shared: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What boosts and packing read of each candidate, aligned with the keys asked for."""
+
+    keys: Keys
+    type: NDArray[np.uint8]
+    state: NDArray[np.uint8]
+    happened_from: NDArray[np.int64]  # occurred, else mentioned; NO_TIME when undated
+    happened_until: NDArray[np.int64]
+    recent: NDArray[np.int64]  # what recency counts from; NO_TIME when undated
+    known_until: NDArray[np.int64]
+    fresh_from: NDArray[np.int64]  # the later of last update and last review
+    valid_until: NDArray[np.int64]
+    lifetime_days: Floats  # the kind's window; NaN when it never ages
+    proof: NDArray[np.int32]
+    before: NDArray[np.int64]  # key of the turn before, 0 for none
+    tokens: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """Of a memory that was told again after some moment: how often, and when last before it."""
+
+    later: int
+    last: int | None  # None when there was but the first
+
+
+@dataclass(frozen=True, slots=True)
+class BankStats:
+    memories: int
+    by_type: Mapping[str, int]
+    by_state: Mapping[str, int]
+    documents: int
+    chunks: int
+    entities: int
+    links: Mapping[str, int]  # by kind
+    bytes: int
+    links_by_type: Mapping[str, Mapping[str, int]]  # of the memory they start from, by kind
+
+
+class View(Protocol):
+    def close(self) -> None:
+        """Let go of what it holds of the store. A view that nobody holds any more closes itself."""
+        ...
+
+    @property
+    def bank(self) -> str: ...
+    @property
+    def seq(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+    def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found: ...
+    def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found: ...
+    def keyword_scores(self, terms: Sequence[int], keys: Keys) -> Floats: ...
+    def keyword_ceiling(self, terms: Sequence[int]) -> float: ...  # what no memory can exceed
+    def expand(
+        self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
+    ) -> Expansion: ...
+    def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges: ...
+    def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing: ...
+    def entities_of(self, keys: Keys) -> list[list[int]]: ...
+    def naming(
+        self, entities: Sequence[int], allowed: Filter, limit: int
+    ) -> list[tuple[Keys, int]]: ...  # of each its newest memories, and how many there are
+    def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys: ...
+    def similarity(self, vector: Floats, keys: Keys) -> Floats: ...
+    def columns(self, keys: Keys) -> Columns: ...
+    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]: ...
+    def load(self, keys: Iterable[int]) -> Mapping[int, Memory]: ...  # less those deleted since
+    def newest(self) -> Memory | None: ...
+    def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]: ...
+    def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
+        """The key of a memory's newest wording, or of the one that was known then."""
+        ...
+
+    def mentions(self, keys: Keys, as_of: int) -> Mapping[int, Mentions]: ...  # if any is later
+    def following(self, key: int) -> Sequence[int]: ...  # turns that answer it, in any wording
+    def standing(self, keys: Keys, allowed: Filter) -> Keys:
+        """Each key that may be seen; of one that was corrected the version that may be; else 0."""
+        ...
+
+    @property
+    def resolver(self) -> EntityResolver: ...
+    def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]: ...
+    def document_hash(self, document_id: str) -> bytes | None: ...
+    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the arms of one recall are about to ask."""
+
+    vector: Floats | None
+    terms: Sequence[int]
+    allowed: Filter
+    depth: int
+    window: tuple[int | None, int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a view took of a server."""
+
+    connections: int = 0
+    max_wait_ms: float = 0.0  # for a connection
+    round_trips: int = 0
+
+
+class ServedView(ABC):
+    """A view that asks a server: told beforehand what the arms will ask, it asks once for all."""
+
+    @property
+    @abstractmethod
+    def model(self) -> ModelIdentity: ...
+    @property
+    @abstractmethod
+    def usage(self) -> Usage: ...
+    @abstractmethod
+    def gather(self, ask: Ask) -> None: ...

@@ -1,0 +1,163 @@
+"""What a commit writes, and the view under the write lock that a plan decides by."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.storage.base.reading import Floats, Found, ModelIdentity, View
+from recollect.types import (
+    Chunk,
+    Entity,
+    LinkKind,
+    Memory,
+    State,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    key: int
+    memory: Memory
+    vector: Floats | None
+    tokens: NDArray[np.int8] | None
+    entity_ids: tuple[int, ...]
+    statement: int  # hash of the normalised statement: what "the same fact" is looked up by
+    slot: int  # hash of subject and relation for a functional attribute, 0 for none
+    known_from: int
+    known_until: int | None = None
+    sources: tuple[int, ...] = ()
+    before: int = (
+        0  # key of the turn this one answers, in some wording; `View.standing` finds its own
+    )
+    # An earlier version: its evidence passes to this one; its links are copied, so that either
+    # version has them when `as_of` shows it. With `vector` None the vectors and the semantic
+    # links are its predecessor's, too; otherwise those belong to the new wording.
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    id: str
+    hash: bytes
+    context: str | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    chunks: tuple[Chunk, ...]
+    created_at: int | None = None  # now, unless it comes from elsewhere
+    updated_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvidence:
+    key: int
+    at: int | None
+    document_id: str | None
+    chunk_id: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Close a memory: superseded, invalidated or revised, from `at` on."""
+
+    key: int
+    state: State
+    at: int
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLink:
+    source: int
+    target: int
+    kind: LinkKind
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of an operation, noted in the very transaction that has its effect. The commit is
+    refused with `LeaseLost`, and writes nothing, unless the operation is running under this
+    token and has not come this far: so a part takes effect once, whoever crashes when."""
+
+    operation: str
+    token: str
+    number: int  # from 1; larger than any noted before
+    note: Mapping[str, Any]  # replaces the operation's note; ids and counts, never text
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    memories: Sequence[NewMemory] = ()
+    documents: Sequence[NewDocument] = ()
+    evidence: Sequence[NewEvidence] = ()  # counted: proof and recency of the memory move
+    mentions: Sequence[NewEvidence] = ()  # as they were, from an export
+    retire: Sequence[Retire] = ()
+    unlink: Sequence[int] = ()  # memories whose authored links go, before `links` are added
+    links: Sequence[KeyLink] = ()
+    entities: Sequence[Entity] = ()
+    # Documents to take away with everything derived only from them, but for the keys named.
+    drop_documents: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    drop_memories: Sequence[int] = ()
+    updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
+    step: Step | None = None
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it takes away what it does not give anew."""
+        given = {d.id for d in self.documents}
+        return bool(self.drop_memories) or not given.issuperset(self.drop_documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """Everything a bank holds, as values, all of one moment; `Batch` takes the same ones back."""
+
+    model: ModelIdentity
+    config: Mapping[str, Any]
+    documents: Iterator[NewDocument]
+    entities: Iterator[Entity]
+    memories: Iterator[NewMemory]
+    links: Iterator[KeyLink]
+    evidence: Iterator[NewEvidence]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedVector:
+    """A memory's vectors of the model a bank is moving to."""
+
+    key: int
+    vector: Floats
+    tokens: NDArray[np.int8] | None
+
+
+class Writing(View, Protocol):
+    """A view under the bank's write lock, with the numbers a plan needs to make new rows."""
+
+    @property
+    def next_key(self) -> int: ...
+    @property
+    def next_entity(self) -> int: ...
+    def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]: ...
+    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]: ...
+    def mentioned(self, key: int, at: int, document_id: str | None) -> bool: ...
+    def document_keys(self, document_id: str) -> Sequence[int]: ...
+    def document_chunk_count(self, document_id: str) -> int: ...
+
+
+Plan = Callable[[Writing], Batch]
+
+
+class ServedWriting(ABC):
+    """The same under the write lock, for a plan that looks up many things by their words."""
+
+    @abstractmethod
+    def expect(self, lookups: Sequence[Sequence[int]], k: int) -> None:
+        """Read at once what `keyword` and `load` will be asked for, one by one: the `k` best for
+        each of these lists of terms."""
