@@ -48,11 +48,12 @@ HELD = {"graph": 0.3}
 # Bands: at MAYBE, questions of another bank are turned away in 93 % of cases and 7 % of answerable
 # ones are, on development banks; `benchmarks/abstain.py` asks reported ones.
 STRONG, MAYBE = 0.35, 0.03
-CROSSED = 40  # candidates shown to the cross-encoder; recall itself shows it fewer
+CROSSED = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
 # The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
 # place of late interaction, which orders requests and records better than it does.
 CROSS_WEIGHT = 0.3
-CROSS_DEPTHS = (6, 8, 12, 24, 40)
+CROSS_DEPTHS = (4, 6, 8, 12, 24)
+CALIBRATED = 8  # of them, the depth at which the mixed score is made a probability
 MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
 # (set, units kept, queries kept): enough for a dozen numbers, small enough to run here. Only
 # queries that no model was trained on: scores of trained ones look better than they are.
@@ -206,7 +207,7 @@ def report_depths(lists: Lists, score: NDArray[np.float64]) -> None:
 
 def cross_bias(lists: Lists, score: NDArray[np.float64]) -> float:
     """What makes the mixed score a probability again, on what the cross-encoder saw."""
-    mixed, seen = crossed_first(lists, score, CROSS_DEPTHS[1])
+    mixed, seen = crossed_first(lists, score, CALIBRATED)
     counts = np.diff([*lists.starts, len(lists.y)])
     share = np.repeat(1 / np.bincount(lists.sets, minlength=len(PLAN))[lists.sets], counts)[seen]
     z, y = mixed[seen], lists.y[seen].astype(float)
