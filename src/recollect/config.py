@@ -73,6 +73,13 @@ class Settings:
     origin: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def load_settings(
     *,
     file: str | Path | None = None,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
@@ -13,7 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.memory.checks import checked, now
 from recollect.memory.parts import Parts
 from recollect.recall.result import RecallResult
-from recollect.storage.base import ServedView
+from recollect.storage.base import ServedView, View
 from recollect.telemetry import OnEvent, Run
 from recollect.types import StageEvent
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from recollect.options import RecallOptions
     from recollect.recall.explain import Why
     from recollect.recall.request import RecallRequest
+
+LONGEST_WAIT = 1.0  # seconds, for a turn
 
 
 class Reading(Parts):
@@ -67,7 +69,8 @@ class Reading(Parts):
                 if on_event:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
-            result = recall(self._recalling, view, request, run)
+            with self._in_turn(view, request):
+                result = recall(self._recalling, view, request, run)
             run.note(cached=False, results=len(result))
             if not result.degraded:
                 self._cache.put(key, result)
@@ -109,6 +112,23 @@ class Reading(Parts):
         request = self._configured(bank, view.seq, request, options)
         with Run(name="why", bank=bank) as run:
             return why(self._recalling, view, request, memory_id, run)
+
+    @contextmanager
+    def _in_turn(self, view: View, request: RecallRequest) -> Generator[None]:
+        """A courtesy, not a lock: who has waited long enough goes on, so that a recall inside a
+        callback of another never waits for itself. What waits for a server needs no turn."""
+        models = f"{self.settings.embedder} {self.settings.reranker}"
+        if isinstance(view, ServedView) or "://" in models:
+            yield
+            return
+        wait = LONGEST_WAIT if request.deadline_ms is None else request.deadline_ms / 4000
+        turns = self._turns
+        taken = turns.acquire(timeout=min(wait, LONGEST_WAIT))
+        try:
+            yield
+        finally:
+            if taken:
+                turns.release()
 
     def _request(self, bank: str, query: str, options: Mapping[str, Any]) -> RecallRequest:
         from recollect.recall.fuzzy import asks, resolved

@@ -8,7 +8,6 @@ used from many threads at once.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.config import cores
 from recollect.errors import ModelError
 from recollect.language.passage import Passage
 from recollect.models.base import Encoded
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BATCH = 16
 A_RUN = 11  # tokens: what one more run costs, whatever is in it
 SHARED_FROM = 113  # texts: two threads of one core take more CPU for the same work
-CORES = min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+CORES = min(4, cores())
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
 # tokens of 20 characters on average.
 _CHARACTERS_A_TOKEN = 20

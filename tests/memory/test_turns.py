@@ -1,0 +1,72 @@
+"""Recalls take turns: as many compute at once as there are cores, and none waits for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from recollect import Recollect, testing
+from recollect.config import cores
+from recollect.memory import reading
+from recollect.types import StageEvent
+
+QUERIES = [f"What about fact {i}?" for i in range(24)]
+
+
+@pytest.fixture
+def memory() -> Iterator[Recollect]:
+    with testing.open_fake(":memory:") as memory:
+        memory.retain("b", [f"Fact {i} is about topic {i % 5}." for i in range(30)])
+        yield memory
+
+
+def most_at_once(memory: Recollect, callers: int) -> int:
+    """How many recalls were between their first and their last stage at the same time."""
+    lock, running, most = threading.Lock(), 0, 0
+
+    def note(event: StageEvent) -> None:
+        nonlocal running, most
+        with lock:
+            if (event.stage, event.phase) == ("understand", "start"):
+                running += 1
+                most = max(most, running)
+            elif (event.stage, event.phase) == ("pack", "stop"):
+                running -= 1
+        if event.stage == "understand":
+            time.sleep(0.005)
+
+    with ThreadPoolExecutor(callers) as pool:
+        list(pool.map(lambda q: memory.recall("b", q, on_event=note), QUERIES))
+    return most
+
+
+def test_no_more_recalls_compute_at_once_than_there_are_cores(memory: Recollect) -> None:
+    assert most_at_once(memory, callers=12) <= max(memory.settings.threads, cores())
+
+
+def test_callers_in_turn_get_what_one_caller_gets(memory: Recollect) -> None:
+    alone = [[h.id for h in memory.recall("b", q, trace=True)] for q in QUERIES]
+    with ThreadPoolExecutor(12) as pool:
+        together = list(pool.map(lambda q: memory.recall("b", q, trace=True), QUERIES))
+    assert [[h.id for h in result] for result in together] == alone
+
+
+def test_a_recall_inside_a_recall_does_not_wait_for_itself(
+    memory: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LONGEST_WAIT", 0.05)
+    inner: list[int] = []
+
+    def ask(event: StageEvent) -> None:
+        if (event.stage, event.phase) == ("understand", "start"):
+            inner.append(len(memory.recall("b", "Which topic?", trace=True)))
+
+    callers = 2 * max(memory.settings.threads, cores())
+    with ThreadPoolExecutor(callers) as pool:
+        list(pool.map(lambda q: memory.recall("b", q, on_event=ask), QUERIES[:callers]))
+    assert len(inner) == callers
+    assert all(inner)
