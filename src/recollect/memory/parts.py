@@ -53,7 +53,7 @@ class Parts:
     @cached_property
     def _turns(self) -> threading.BoundedSemaphore:
         """Recalls that compute at the same time. More than there are cores only take each other's
-        time: eight callers on two cores got a third fewer answers for a third more CPU."""
+        time (docs/why.md)."""
         return threading.BoundedSemaphore(max(self.settings.threads, cores()))
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -69,7 +70,7 @@ class Reading(Parts):
                 if on_event:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
-            with self._in_turn(view, request):
+            with self._in_turn(view, request, run):
                 result = recall(self._recalling, view, request, run)
             run.note(cached=False, results=len(result))
             if not result.degraded:
@@ -114,7 +115,7 @@ class Reading(Parts):
             return why(self._recalling, view, request, memory_id, run)
 
     @contextmanager
-    def _in_turn(self, view: View, request: RecallRequest) -> Generator[None]:
+    def _in_turn(self, view: View, request: RecallRequest, run: Run) -> Generator[None]:
         """A courtesy, not a lock: who has waited long enough goes on, so that a recall inside a
         callback of another never waits for itself. What waits for a server needs no turn."""
         models = f"{self.settings.embedder} {self.settings.reranker}"
@@ -122,8 +123,9 @@ class Reading(Parts):
             yield
             return
         wait = LONGEST_WAIT if request.deadline_ms is None else request.deadline_ms / 4000
-        turns = self._turns
+        turns, begun = self._turns, time.perf_counter()
         taken = turns.acquire(timeout=min(wait, LONGEST_WAIT))
+        run.note(turn_wait_ms=round((time.perf_counter() - begun) * 1e3, 3))
         try:
             yield
         finally:

@@ -205,9 +205,11 @@ def _rerank(
     pool = replace(pool, columns=replace(pool.columns, before=turns))
     limit = settings.rerank_candidates
     late = late_interaction(view, found.tokens, with_.embedder.token_dimensions, pool, limit)
-    alone = _below(judge(late, known["late"]), first, "late")
-    late = with_signal(late, "beside", beside(alone))
-    late = _below(judge(late, known["late"]), first, "late")
+    judged = _below(judge(late, known["late"]), first, "late")
+    if turns.any():
+        late = with_signal(late, "beside", beside(judged))
+        judged = _below(judge(late, known["late"]), first, "late")
+    late = judged
     best = cross_candidates(late, with_.crossed[request.budget])
     reranker = with_.reranker() if len(best) else None
     if reranker is None:
