@@ -295,6 +295,8 @@ def main() -> None:
         late: dict[str, float] = out["late"]["weights"]
         score = np.nan_to_num(both.x[:, [SIGNALS.index(s) for s in LATE]]) @ list(late.values())
         report("late, as written", both, score)
+        near = np.nan_to_num(both.x[:, SIGNALS.index("beside")]) * late["beside"]
+        report("late, without the turns beside", both, score - near)
         report_depths(both, score)
         out["cross"] = entry(cross_bias(both, score), {**late, "cross": CROSS_WEIGHT})
         print("   ", out["cross"])
