@@ -40,7 +40,7 @@ def test_no_error_of_store_or_model_names_its_place(kind: type[RecollectError]) 
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("ModelError: no ONNX model at /root/models/x", "ModelError: no ONNX model at …"),
+        ("ModelError: no ONNX model at /srv/models/x", "ModelError: no ONNX model at …"),
         ("the LLM at https://user:key@host/v1 is down", "the LLM at … is down"),
         ("cannot read 'C:\\models\\a\\b.onnx'", "cannot read '…'"),
         ("~/models/a/b is damaged", "… is damaged"),
