@@ -1,6 +1,5 @@
 """Sifting vectors: a scan over 8-bit codes finds what can be among the best, and nothing that can
-be is missed. Half the bytes of a scan in half precision and a third of its time; what is left is
-scored exactly.
+be is missed. Half the bytes of a scan in half precision; what is left is scored exactly.
 
 A code is a component divided by the row's scale, rounded. What rounding may change of a product
 is bounded by the lengths of the remainders (Cauchy–Schwarz), so whoever's rough score is further
