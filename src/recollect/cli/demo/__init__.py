@@ -34,7 +34,7 @@ class Question:
 
 
 QUESTIONS = (
-    Question("meaning: no word in common is needed", "Which customers did we lose?"),
+    Question("meaning, words and links together", "Which customers did we lose?"),
     Question("an exact code, among texts that all sound alike", "E-1093"),
     Question(
         "several hops: Alice → manager → team → project",
