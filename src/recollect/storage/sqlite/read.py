@@ -12,21 +12,15 @@ from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver
 from recollect.storage.base import (
-    Columns,
     Edges,
-    Expansion,
     Filter,
-    Floats,
-    Found,
     Keys,
     Mentions,
-    Sharing,
 )
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
-from recollect.storage.ranking import distinct
-from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.index import Snapshot
+from recollect.storage.sqlite.indexed import IndexedView
 from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, STATE_CODE
 from recollect.types import CAUSAL, Chunk, Memory, State
 
@@ -48,7 +42,7 @@ _LINKS = f"""WITH seed AS (SELECT value AS key FROM json_each(?2)),
     ORDER BY key, max(weight) DESC, other, causal"""
 
 
-class SqliteView:
+class SqliteView(IndexedView):
     def __init__(
         self,
         bank: str,
@@ -65,141 +59,21 @@ class SqliteView:
         self._loaded = loaded
         self.entity_cache = entities
 
-    @property
-    def seq(self) -> int:
-        return self.snapshot.seq
-
-    @property
-    def size(self) -> int:
-        return self.snapshot.size
-
     def close(self) -> None:
         """Nothing to let go of: connections belong to threads, snapshots to whoever holds them."""
 
-    # --- searches ----------------------------------------------------------------------
-
-    def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found:
-        return self.snapshot.semantic(vector, self.snapshot.mask(allowed), k, floor)
-
-    def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found:
-        return self.snapshot.keyword(terms, self.snapshot.mask(allowed), k)
-
-    def keyword_scores(self, terms: Sequence[int], keys: Keys) -> Floats:
-        return self.snapshot.bm25(terms)[self.snapshot.rows_of(keys)]
-
-    def keyword_ceiling(self, terms: Sequence[int]) -> float:
-        return self.snapshot.keyword_ceiling(terms)
-
-    def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys:
-        rows = self.snapshot.in_window(start, end, self.snapshot.mask(allowed))
-        return self.snapshot.keys[rows]
-
-    def similarity(self, vector: Floats, keys: Keys) -> Floats:
-        return self.snapshot.similarity(vector, self.snapshot.rows_of(keys))
-
-    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]:
-        known = self.snapshot.known(keys)
-        out = np.zeros(len(keys), np.bool_)
-        out[known] = self.snapshot.mask(allowed)[self.snapshot.rows_of(keys[known])]
-        return out
-
-    def expand(
-        self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
-    ) -> Expansion:
-        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
-        seeds = seeds[snapshot.known(seeds)]
-        rows, shared = self._shared_entities(seeds, entities, mask, per_entity)
-        edges = self.edges(seeds, allowed, per_node=per_entity)
-        sharing = snapshot.keys[rows]
-        keys = distinct(sharing, edges.target)
-        count = np.zeros(len(keys), np.float32)
-        count[np.searchsorted(keys, sharing)] = shared
-        return Expansion(
-            keys,
-            count,
-            _best_weight(keys, edges, causal=False),
-            _best_weight(keys, edges, causal=True),
-        )
-
-    def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
-        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
-        keys = keys[snapshot.known(keys)]
-        found = [
-            self._shared_entities(keys[at : at + 1], (), mask, per_entity)
-            for at in range(len(keys))
-        ]
-        if not found:
-            return Sharing(keys, keys, np.empty(0, np.float32))
-        rows = np.concatenate([r for r, _ in found])
-        return Sharing(
-            np.repeat(keys, [len(r) for r, _ in found]),
-            snapshot.keys[rows],
-            np.concatenate([n for _, n in found]).astype(np.float32),
-        )
-
-    def entities_of(self, keys: Keys) -> list[list[int]]:
-        snapshot = self.snapshot
-        return [snapshot.entities_of(row).tolist() for row in snapshot.rows_of(keys).tolist()]
-
-    def naming(
-        self, entities: Sequence[int], allowed: Filter, limit: int
-    ) -> list[tuple[Keys, int]]:
-        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
-        found = [
-            rows[mask[rows]] for rows in snapshot.entities.get_many(np.array(entities, np.int64))
-        ]
-        return [(snapshot.keys[rows[-limit:]], len(rows)) for rows in found]
-
-    def _shared_entities(
-        self, seeds: Keys, entities: Sequence[int], mask: NDArray[np.bool_], per_entity: int
-    ) -> tuple[Rows, NDArray[np.int64]]:
-        """Rows that share an entity with the seeds, and how many they share; of each entity at
-        most `per_entity` rows, the newest."""
-        snapshot = self.snapshot
-        named = [
-            np.array(entities, np.int64),
-            *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist()),
-        ]
-        wanted = distinct(*named)
-        found = snapshot.entities.newest(wanted, per_entity)
-        if not mask[found].all():  # what may not be seen takes nobody's place
-            seen = [rows[mask[rows]] for rows in snapshot.entities.get_many(wanted)]
-            found = np.concatenate([rows[-per_entity:] for rows in seen])
-        return np.unique(found, return_counts=True)
-
-    def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
-        """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
+    def links_of(self, keys: Keys) -> Edges:
         asked = orjson.dumps(keys.tolist()).decode()
         found = self._execute(_LINKS, (self.number, asked))
         table = np.fromiter(chain.from_iterable(found), np.float64, 4 * len(found)).reshape(-1, 4)
-        source, target = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
-        causal, weight = table[:, 2] > 0, table[:, 3].astype(np.float32)
-        # Filtered before it is cut: what may not be seen takes nobody's place.
-        seen = self.allows(target, allowed)
-        source, target, weight, causal = source[seen], target[seen], weight[seen], causal[seen]
-        keep = _nth_of_group(source) < per_node
-        return Edges(source[keep], target[keep], weight[keep], causal[keep])
-
-    # --- what is known of given memories -------------------------------------------------
-
-    def columns(self, keys: Keys) -> Columns:
-        rows = self.snapshot.rows_of(keys)
-        c = self.snapshot.columns
-        return Columns(
-            keys,
-            c["type"][rows],
-            c["state"][rows],
-            c["happened_from"][rows],
-            c["happened_until"][rows],
-            c["recent"][rows],
-            c["known_until"][rows],
-            c["fresh_from"][rows],
-            c["valid_until"][rows],
-            c["lifetime_days"][rows],
-            c["proof"][rows],
-            c["before"][rows],
-            c["tokens"][rows],
+        return Edges(
+            table[:, 0].astype(np.int64),
+            table[:, 1].astype(np.int64),
+            table[:, 3].astype(np.float32),
+            table[:, 2] > 0,
         )
+
+    # --- rows of the file ----------------------------------------------------------------
 
     def load(self, keys: Iterable[int]) -> dict[int, Memory]:
         """By key, in the order asked for; one deleted meanwhile is left out."""
@@ -334,32 +208,3 @@ class SqliteView:
             (self.number, *(self.number << KEY_BITS | k for k in keys)),
         )
         return {n & KEY_MASK: memory_id for n, memory_id in rows}
-
-    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        return self.holding("statement", hashes)
-
-    def holding(self, column: str, values: Sequence[int]) -> dict[int, list[int]]:
-        snapshot = self.snapshot
-        held = snapshot.columns[column]
-        rows = np.flatnonzero(np.isin(held, np.array(list(values), np.int64)) & snapshot.alive)
-        out: dict[int, list[int]] = {}
-        for row in rows.tolist():
-            if snapshot.columns["state"][row] <= 1:
-                out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
-        return out
-
-
-def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
-    out = np.zeros(len(keys), np.float32)
-    mine = np.flatnonzero(edges.causal == causal)
-    if len(mine):
-        np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
-    return out
-
-
-def _nth_of_group(sorted_groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0, 1, 2 … within each run of equal values."""
-    at = np.arange(len(sorted_groups))
-    starts = at.copy()
-    starts[1:][sorted_groups[1:] == sorted_groups[:-1]] = 0
-    return at - np.maximum.accumulate(starts)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from recollect.storage.base import Filter, Floats, Found
-from recollect.storage.sqlite.nearest import nearest_of_many
 from recollect.storage.sqlite.read import SqliteView
 from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK
-
-_FEW = 8  # vectors; more are cheaper as one matrix product
 
 
 class WritingView(SqliteView):
@@ -37,16 +33,6 @@ class WritingView(SqliteView):
         """Keys of all memories that name it, oldest first, earlier wordings included."""
         rows, _ = self.snapshot.entities.get(entity)
         return self.snapshot.keys[np.sort(rows[self.snapshot.alive[rows]])].tolist()
-
-    def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
-        """For each new vector its nearest present memories."""
-        mask = self.snapshot.mask(Filter())
-        if len(vectors) < _FEW:
-            return [self.snapshot.semantic(v, mask, k, floor) for v in vectors]
-        return nearest_of_many(self.snapshot, vectors, mask, k, floor)
-
-    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        return self.holding("slot", [h for h in hashes if h])
 
     def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
         """Whether this memory was told at this very moment by this document before."""

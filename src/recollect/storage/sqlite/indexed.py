@@ -1,0 +1,205 @@
+"""What of a view is answered from an index in memory, whatever store the index was read from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.storage.base import (
+    Columns,
+    Edges,
+    Expansion,
+    Filter,
+    Floats,
+    Found,
+    Keys,
+    Sharing,
+)
+from recollect.storage.ranking import distinct
+from recollect.storage.sqlite.columns import Rows
+from recollect.storage.sqlite.index import Snapshot
+from recollect.storage.sqlite.nearest import nearest_of_many
+
+_FEW = 8  # vectors; more are cheaper as one matrix product
+
+
+class IndexedView(ABC):
+    snapshot: Snapshot
+
+    @property
+    def seq(self) -> int:
+        return self.snapshot.seq
+
+    @property
+    def size(self) -> int:
+        return self.snapshot.size
+
+    @abstractmethod
+    def links_of(self, keys: Keys) -> Edges:
+        """Stored links of `keys`, both ways: key by key, the strongest of each first; a pair that
+        is linked both ways is one link."""
+        ...
+
+    # --- searches ----------------------------------------------------------------------
+
+    def semantic(self, vector: Floats, allowed: Filter, k: int, floor: float) -> Found:
+        return self.snapshot.semantic(vector, self.snapshot.mask(allowed), k, floor)
+
+    def keyword(self, terms: Sequence[int], allowed: Filter, k: int) -> Found:
+        return self.snapshot.keyword(terms, self.snapshot.mask(allowed), k)
+
+    def keyword_scores(self, terms: Sequence[int], keys: Keys) -> Floats:
+        return self.snapshot.bm25(terms)[self.snapshot.rows_of(keys)]
+
+    def keyword_ceiling(self, terms: Sequence[int]) -> float:
+        return self.snapshot.keyword_ceiling(terms)
+
+    def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys:
+        rows = self.snapshot.in_window(start, end, self.snapshot.mask(allowed))
+        return self.snapshot.keys[rows]
+
+    def similarity(self, vector: Floats, keys: Keys) -> Floats:
+        return self.snapshot.similarity(vector, self.snapshot.rows_of(keys))
+
+    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]:
+        known = self.snapshot.known(keys)
+        out = np.zeros(len(keys), np.bool_)
+        out[known] = self.snapshot.mask(allowed)[self.snapshot.rows_of(keys[known])]
+        return out
+
+    def expand(
+        self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
+    ) -> Expansion:
+        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
+        seeds = seeds[snapshot.known(seeds)]
+        rows, shared = self._shared_entities(seeds, entities, mask, per_entity)
+        edges = self.edges(seeds, allowed, per_node=per_entity)
+        sharing = snapshot.keys[rows]
+        keys = distinct(sharing, edges.target)
+        count = np.zeros(len(keys), np.float32)
+        count[np.searchsorted(keys, sharing)] = shared
+        return Expansion(
+            keys,
+            count,
+            _best_weight(keys, edges, causal=False),
+            _best_weight(keys, edges, causal=True),
+        )
+
+    def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
+        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
+        keys = keys[snapshot.known(keys)]
+        found = [
+            self._shared_entities(keys[at : at + 1], (), mask, per_entity)
+            for at in range(len(keys))
+        ]
+        if not found:
+            return Sharing(keys, keys, np.empty(0, np.float32))
+        rows = np.concatenate([r for r, _ in found])
+        return Sharing(
+            np.repeat(keys, [len(r) for r, _ in found]),
+            snapshot.keys[rows],
+            np.concatenate([n for _, n in found]).astype(np.float32),
+        )
+
+    def entities_of(self, keys: Keys) -> list[list[int]]:
+        snapshot = self.snapshot
+        return [snapshot.entities_of(row).tolist() for row in snapshot.rows_of(keys).tolist()]
+
+    def naming(
+        self, entities: Sequence[int], allowed: Filter, limit: int
+    ) -> list[tuple[Keys, int]]:
+        snapshot, mask = self.snapshot, self.snapshot.mask(allowed)
+        found = [
+            rows[mask[rows]] for rows in snapshot.entities.get_many(np.array(entities, np.int64))
+        ]
+        return [(snapshot.keys[rows[-limit:]], len(rows)) for rows in found]
+
+    def _shared_entities(
+        self, seeds: Keys, entities: Sequence[int], mask: NDArray[np.bool_], per_entity: int
+    ) -> tuple[Rows, NDArray[np.int64]]:
+        """Rows that share an entity with the seeds, and how many they share; of each entity at
+        most `per_entity` rows, the newest."""
+        snapshot = self.snapshot
+        named = [
+            np.array(entities, np.int64),
+            *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist()),
+        ]
+        wanted = distinct(*named)
+        found = snapshot.entities.newest(wanted, per_entity)
+        if not mask[found].all():  # what may not be seen takes nobody's place
+            seen = [rows[mask[rows]] for rows in snapshot.entities.get_many(wanted)]
+            found = np.concatenate([rows[-per_entity:] for rows in seen])
+        return np.unique(found, return_counts=True)
+
+    def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
+        """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
+        found = self.links_of(keys)
+        # Filtered before it is cut: what may not be seen takes nobody's place.
+        seen = np.flatnonzero(self.allows(found.target, allowed))
+        keep = seen[_nth_of_group(found.source[seen]) < per_node]
+        return Edges(found.source[keep], found.target[keep], found.weight[keep], found.causal[keep])
+
+    # --- what is known of given memories -------------------------------------------------
+
+    def columns(self, keys: Keys) -> Columns:
+        rows = self.snapshot.rows_of(keys)
+        c = self.snapshot.columns
+        return Columns(
+            keys,
+            c["type"][rows],
+            c["state"][rows],
+            c["happened_from"][rows],
+            c["happened_until"][rows],
+            c["recent"][rows],
+            c["known_until"][rows],
+            c["fresh_from"][rows],
+            c["valid_until"][rows],
+            c["lifetime_days"][rows],
+            c["proof"][rows],
+            c["before"][rows],
+            c["tokens"][rows],
+        )
+
+    # --- under the write lock ---------------------------------------------------------------
+
+    def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
+        """For each new vector its nearest present memories."""
+        mask = self.snapshot.mask(Filter())
+        if len(vectors) < _FEW:
+            return [self.snapshot.semantic(v, mask, k, floor) for v in vectors]
+        return nearest_of_many(self.snapshot, vectors, mask, k, floor)
+
+    def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return self.holding("statement", hashes)
+
+    def holding(self, column: str, values: Sequence[int]) -> dict[int, list[int]]:
+        snapshot = self.snapshot
+        held = snapshot.columns[column]
+        rows = np.flatnonzero(np.isin(held, np.array(list(values), np.int64)) & snapshot.alive)
+        out: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            if snapshot.columns["state"][row] <= 1:
+                out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
+        return out
+
+    def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return self.holding("slot", [h for h in hashes if h])
+
+
+def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
+    out = np.zeros(len(keys), np.float32)
+    mine = np.flatnonzero(edges.causal == causal)
+    if len(mine):
+        np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
+    return out
+
+
+def _nth_of_group(sorted_groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, 2 … within each run of equal values."""
+    at = np.arange(len(sorted_groups))
+    starts = at.copy()
+    starts[1:][sorted_groups[1:] == sorted_groups[:-1]] = 0
+    return at - np.maximum.accumulate(starts)
