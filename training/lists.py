@@ -22,6 +22,7 @@ from synthetic import NAMES
 
 CLS, SEP = 101, 102
 QUERY_MOST, PASSAGE_MOST, CONTEXT_MOST = 80, 220, 48
+MUTED = 0.7
 LIST = 8
 SPEAKER = "\u0001"
 CONTEXTS = (
@@ -36,11 +37,11 @@ OPENERS = (
 SHARES = {
     "realmem": 0.05,
     "lifebench": 0.045,
-    "friends": 0.06,
+    "friends": 0.08,
     "timeqa": 0.025,
     "scifact": 0.02,
-    "synthetic": 0.14,
-    "squad_sent": 0.16,
+    "synthetic": 0.1,
+    "squad_sent": 0.13,
     "cosmosqa": 0.09,
     "mocha": 0.06,
     "qa": 0.06,
@@ -54,7 +55,7 @@ SHARES = {
     "quail": 0.02,
     "coqa": 0.01,
     "aquamuse": 0.02,
-    "told": 0.07,
+    "told": 0.1,
     "records": 0.03,
     "notes": 0.025,
     "projects": 0.055,
@@ -121,7 +122,22 @@ class Corpus:
 
 
 def date_text(day: date) -> str:
+    """As a cross-encoder is shown it."""
     return f"[Date: {day:%B %d, %Y} ({day.isoformat()})]"
+
+
+def short_date(day: date) -> str:
+    """As the embedder is shown it: a third of the tokens, and every memory is embedded."""
+    return f"{day:%B} {day.day}, {day.year}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Dressed:
+    """A passage as the embedder and as a cross-encoder reads it."""
+
+    ids: list[int]
+    muted: tuple[int, int]  # of `ids`: the turn before, which has vectors of its own
+    paired: list[int]
 
 
 @dataclass(slots=True)
@@ -153,7 +169,7 @@ class ListMaker:
         self.names = NAMES.split()
         self.contexts, self.openers = CONTEXTS.split("|"), OPENERS.split("|")
 
-    def make(self, row: Row) -> tuple[list[int], list[list[int]], list[int]]:
+    def make(self, row: Row) -> tuple[list[int], list[Dressed], list[int]]:
         """Query ids, dressed passages (the answer first) and their passage numbers."""
         rng, c = self.rng, self.c
         answer = rng.choice(row.gold)
@@ -289,18 +305,25 @@ class ListMaker:
                     + self.c.passages[rng.choice(group)].ids[:CONTEXT_MOST]
                 )
 
-    def _text(self, item: Item, form: Form) -> list[int]:
+    def _text(self, item: Item, form: Form) -> Dressed:
         c = self.c
-        ids: list[int] = []
-        if form.dated and item.date is not None:
-            ids += c.ids(date_text(item.date))
+        dated = form.dated and item.date is not None
+        answered: list[int] = []
         if form.context == "previous" and item.previous is not None:
-            ids += c.ids("previous turn:") + item.previous + c.ids(form.separator)
-        elif form.context and form.context != "previous":
-            ids += c.ids(form.context + ":")
-        if form.named and item.speaker:
-            ids += c.ids(item.speaker + ":")
-        return (ids + (self._wrap(item) if form.wrapped else item.ids))[:PASSAGE_MOST]
+            answered = c.ids("previous turn:") + item.previous + c.ids(form.separator)
+        head = c.ids(form.context + ":") if form.context not in ("", "previous") else []
+        tail = c.ids(item.speaker + ":") if form.named and item.speaker else []
+        tail = head + tail + (self._wrap(item) if form.wrapped else item.ids)
+        short = c.ids(short_date(item.date)) if dated and item.date else []
+        long = c.ids(date_text(item.date)) if dated and item.date else []
+        # Recall matches a turn's own vectors and those of the turn before apart; a context that
+        # a caller gives is part of its memory. Both are met.
+        mute = len(answered) if self.rng.random() < MUTED else 0
+        return Dressed(
+            (short + answered + tail)[:PASSAGE_MOST],
+            (len(short), len(short) + mute),
+            (long + answered + tail)[:PASSAGE_MOST],
+        )
 
     def _wrap(self, item: Item) -> list[int]:
         """The passage inside a longer message."""
@@ -323,6 +346,10 @@ def pad(lists: list[list[int]]) -> np.ndarray:
     return out
 
 
+def longest(passages: list[Dressed]) -> int:
+    return max(len(p.paired) for p in passages)
+
+
 class Batches(torch.utils.data.IterableDataset):
     """Endless batches of one family each, cut by a budget of pair tokens."""
 
@@ -341,7 +368,7 @@ class Batches(torch.utils.data.IterableDataset):
             rows = [self.corpus.rows[rng.choice(family)] for _ in range(384)]
             made = [(row, *maker.make(row)) for row in rows]
             made = [m for m in made if len(m[2]) == LIST]
-            made.sort(key=lambda m: max(map(len, m[2])) + len(m[1]))
+            made.sort(key=lambda m: longest(m[2]) + len(m[1]))
             batches = list(self._cut(made))
             rng.shuffle(batches)
             yield from (self._tensors(batch) for batch in batches)
@@ -349,8 +376,8 @@ class Batches(torch.utils.data.IterableDataset):
     def _cut(self, made: list[Any]) -> Iterator[list[Any]]:
         batch: list[Any] = []
         for m in made:
-            longest = max(map(len, m[2])) + len(m[1]) + 3
-            if batch and longest * LIST * (len(batch) + 1) > self.budget:
+            width = longest(m[2]) + len(m[1]) + 3
+            if batch and width * LIST * (len(batch) + 1) > self.budget:
                 yield batch
                 batch = []
             batch.append(m)
@@ -359,16 +386,21 @@ class Batches(torch.utils.data.IterableDataset):
 
     def _tensors(self, batch: list[Any]) -> dict[str, torch.Tensor]:
         queries = [[CLS, *m[1], SEP] for m in batch]
-        passages = [[CLS, *ids, SEP] for m in batch for ids in m[2]]
-        pairs = [[CLS, *m[1], SEP, *ids, SEP] for m in batch for ids in m[2]]
-        types = [[0] * (len(m[1]) + 2) + [1] * (len(ids) + 1) for m in batch for ids in m[2]]
+        passages = [[CLS, *p.ids, SEP] for m in batch for p in m[2]]
+        pairs = [[CLS, *m[1], SEP, *p.paired, SEP] for m in batch for p in m[2]]
+        types = [[0] * (len(m[1]) + 2) + [1] * (len(p.paired) + 1) for m in batch for p in m[2]]
         pids = np.array([m[3] for m in batch])
         gold = [set(m[0].gold) for m in batch]
         # In-batch passages that answer the query too must not count as misses.
         known = np.array([[pid in g for pid in pids.reshape(-1)] for g in gold])
+        passage = pad(passages)
+        muted = np.zeros(passage.shape, dtype=bool)
+        for row, (start, end) in enumerate(p.muted for m in batch for p in m[2]):
+            muted[row, start + 1 : end + 1] = True
         arrays = {
             "query": pad(queries),
-            "passage": pad(passages),
+            "passage": passage,
+            "muted": muted,
             "pair": pad(pairs),
             "type": pad(types),
             "known": known,

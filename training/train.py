@@ -208,7 +208,7 @@ def embedder_loss(
         asked, asked_tokens, weights = model(query)
         said, said_tokens, _ = model(passage)
     rows = len(query)
-    keep = (passage != 0) & ~skip[passage]
+    keep = (passage != 0) & ~skip[passage] & ~batch["muted"]
     keep[:, 0] = True
     own = torch.arange(rows, device=query.device)
     # Known answers among other rows' passages are no misses; one's own list has `drop`.
@@ -234,26 +234,38 @@ def embedder_loss(
     return sentence, late, listed
 
 
-def train_students(args: argparse.Namespace) -> None:
-    torch.manual_seed(2)
-    corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
+def load_teacher(args: argparse.Namespace) -> CrossEncoder:
     base, layers = ("gte", 12) if not args.small else ("minilm", 6)
     teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
     teacher.load_state_dict(torch.load(CACHE / "state" / "teacher.pt", map_location=DEVICE))
-    teacher.eval().requires_grad_(False)
+    return teacher.eval().requires_grad_(False)
+
+
+def correct(taught: Tensor) -> tuple[Tensor, Tensor]:
+    """What a teacher says of lists, and which of its misses are none."""
+    # It ranks them above the answer: more likely unmarked answers than misses.
+    drop = taught > taught[:, :1] + 1.0
+    # Where it errs, its answer's score is raised to its best: what it says of the rest of the
+    # list is still worth learning.
+    taught[:, 0] = taught.amax(1)
+    return taught, drop
+
+
+def tops(*lists: Tensor) -> list[str]:
+    return [f"{(x.argmax(1) == 0).float().mean().item():.3f}" for x in lists]
+
+
+def train_students(args: argparse.Namespace) -> None:
+    """Both students from the start, or further."""
+    torch.manual_seed(2)
+    corpus = load_corpus(args.limit)
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    teacher = load_teacher(args)
     embedder = Embedder(minilm, 6, TOKEN_DIMENSIONS).to(DEVICE)
     cross = CrossEncoder(minilm, DEPTHS).to(DEVICE)
     if args.resume:
-        from dump import load_cross, load_embedder
-
-        saved = {n: unpack(CACHE / "state" / f"{n}.npz") for n in ("embedder", "cross")}
-        embedder = load_embedder(saved["embedder"], minilm, 1.0)
-        embedder.late_scale.data.fill_(3.54)
-        embedder.sentence_scale.data.fill_(3.30)
-        cross = load_cross(saved["cross"], minilm)
-    skip = torch.zeros(30522, dtype=torch.bool, device=DEVICE)
-    skip[ship.skip_tokens(corpus.tokenizer)] = True
+        embedder, cross = load_students(minilm)
+    skip = skipped(corpus)
     opts = [optimiser(embedder, args.rate), optimiser(cross, args.rate * 1.3)]
     progress, seen = clock(args.seconds), 0
     # Near misses of the original embedder first, then those of the student itself.
@@ -267,12 +279,7 @@ def train_students(args: argparse.Namespace) -> None:
             set_rate(opts, progress())
             pair, kind = batch["pair"].long(), batch["type"].long()
             with torch.no_grad(), autocast():
-                taught = teacher(pair, kind)[0].view(-1, LIST)
-            # The teacher ranks it above the answer: more likely an unmarked answer than a miss.
-            drop = taught > taught[:, :1] + 1.0
-            # Where the teacher errs, its answer's score is raised to its best: what it says of
-            # the rest of the list is still worth learning.
-            taught[:, 0] = taught.amax(1)
+                taught, drop = correct(teacher(pair, kind)[0].view(-1, LIST))
             sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
             with autocast():
                 logits = [x.view(-1, LIST) for x in cross(pair, kind)]
@@ -288,16 +295,63 @@ def train_students(args: argparse.Namespace) -> None:
                 opt.step()
             seen += len(taught)
             if step % LOG_EVERY == 0:
-                tops = [
-                    f"{(x.argmax(1) == 0).float().mean().item():.3f}"
-                    for x in (taught, listed, *logits)
-                ]
                 print(
-                    f"students {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 teacher/late/{DEPTHS} {tops} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    f"students {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 teacher/late/{DEPTHS} {tops(taught, listed, *logits)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
                     flush=True,
                 )
     save(embedder.arrays(), "embedder")
     save(cross.arrays(), "cross")
+
+
+def train_embedder(args: argparse.Namespace) -> None:
+    """The saved embedder further, taught by the teacher and the saved cross-encoder together."""
+    torch.manual_seed(3)
+    corpus = load_corpus(args.limit)
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    teacher = load_teacher(args)
+    embedder, second = load_students(minilm)
+    second.eval().requires_grad_(False)
+    skip = skipped(corpus)
+    opt = optimiser(embedder, args.rate)
+    progress, seen = clock(args.seconds), 0
+    for part in range(2):
+        mine(corpus, embedder.bert)
+        embedder.train()
+        for step, batch in enumerate(loader(corpus, args.budget, 31 + part, args.workers)):
+            if progress() >= (part + 1) / 2:
+                break
+            set_rate([opt], progress())
+            pair, kind = batch["pair"].long(), batch["type"].long()
+            with torch.no_grad(), autocast():
+                both = (teacher(pair, kind)[0] + second(pair, kind)[-1]) / 2
+                taught, drop = correct(both.view(-1, LIST))
+            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
+            opt.zero_grad(set_to_none=True)
+            (sentence + late).backward()
+            nn.utils.clip_grad_norm_(embedder.parameters(), 1.0)
+            opt.step()
+            seen += len(taught)
+            if step % LOG_EVERY == 0:
+                print(
+                    f"embedder {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} top1 teachers/late {tops(taught, listed)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    flush=True,
+                )
+        save(embedder.arrays(), "embedder")
+
+
+def load_students(minilm: Arrays) -> tuple[Embedder, CrossEncoder]:
+    from dump import load_cross, load_embedder
+
+    embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
+    embedder.late_scale.data.fill_(3.54)
+    embedder.sentence_scale.data.fill_(3.30)
+    return embedder, load_cross(unpack(CACHE / "state" / "cross.npz"), minilm)
+
+
+def skipped(corpus: Corpus) -> Tensor:
+    skip = torch.zeros(30522, dtype=torch.bool, device=DEVICE)
+    skip[ship.skip_tokens(corpus.tokenizer)] = True
+    return skip
 
 
 def save(arrays: Arrays, name: str) -> None:
@@ -312,7 +366,7 @@ def save(arrays: Arrays, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("stage", choices=["teacher", "students"])
+    parser.add_argument("stage", choices=["teacher", "students", "embedder"])
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
@@ -322,7 +376,8 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="MiniLM as the teacher, for a trial")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
-    {"teacher": train_teacher, "students": train_students}[args.stage](args)
+    stages = {"teacher": train_teacher, "students": train_students, "embedder": train_embedder}
+    stages[args.stage](args)
 
 
 if __name__ == "__main__":
