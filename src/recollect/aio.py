@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
@@ -12,7 +13,8 @@ from recollect.config import Settings, load_settings
 from recollect.errors import StoreError
 from recollect.memory import Recollect
 from recollect.recall.result import RecallResult
-from recollect.types import StageEvent
+from recollect.threads import awaited, waited_for
+from recollect.types import Bank, StageEvent
 
 if TYPE_CHECKING:
     from recollect.options import Progress, RecallOptions
@@ -96,12 +98,25 @@ class AsyncRecollect:
     links = _awaited(Recollect.links)
     revisions = _awaited(Recollect.revisions)
     stats = _awaited(Recollect.stats)
-    import_bank = _awaited(Recollect.import_bank)
     reembed = _awaited(Recollect.reembed)
 
-    async def export(self, bank: str) -> list[dict[str, Any]]:
+    async def export(self, bank: str) -> AsyncIterator[dict[str, Any]]:
         """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
-        return await asyncio.to_thread(lambda: list(self.sync.export(bank)))
+        lines = await asyncio.to_thread(self.sync.export, bank)
+        async with aclosing(awaited(lines)) as made:
+            async for line in made:
+                yield line
+
+    async def import_bank(
+        self,
+        lines: Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]],
+        bank: str | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Bank:
+        """A bank made again, exactly, from what `export` gave; nobody sees it before it is whole."""
+        given = await waited_for(lines) if isinstance(lines, AsyncIterable) else lines
+        return await asyncio.to_thread(self.sync.import_bank, given, bank, progress=progress)
 
     async def copy(
         self,
@@ -119,11 +134,9 @@ class AsyncRecollect:
     ) -> AsyncIterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
         events = self.sync.recall_events(bank, query, **options)
-        while True:
-            item = await asyncio.to_thread(next, events, None)
-            if item is None:
-                return
-            yield item
+        async with aclosing(awaited(events, at_once=1)) as told:
+            async for item in told:
+                yield item
 
 
 def aopen_memory(db: str | Path | None = None, **settings: Any) -> AsyncRecollect:

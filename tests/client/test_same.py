@@ -231,7 +231,8 @@ async def test_the_async_client_gives_the_same_answers(both, serve, tmp_path: Pa
     url = there._server.url
     async with recollect.aconnect(url) as client:
         assert await client.memories(BANK) == here.memories(BANK)
-        assert orjson.dumps(await client.export(BANK)) == orjson.dumps(list(here.export(BANK)))
+        lines = [line async for line in client.export(BANK)]
+        assert orjson.dumps(lines) == orjson.dumps(list(here.export(BANK)))
         result = await client.recall(BANK, "Where does Alice work?", explain=True)
         mine = here.recall(BANK, "Where does Alice work?")
         assert _steady(result) == _steady(mine)
@@ -284,9 +285,14 @@ async def test_banks_are_copied_by_the_async_ones(both, tmp_path: Path) -> None:
         assert (await client.copy(BANK, library, name="there")).same
         assert (await library.copy("there", client, name="back")).same
         seen: list[tuple[int, int]] = []
-        lines = await client.export("back")
-        await client.import_bank(lines, "again", progress=lambda *told: seen.append(told))
+        told = lambda *so_far: seen.append(so_far)  # noqa: E731
+        await client.import_bank(client.export("back"), "again", progress=told)
+        lines = [line async for line in library.export("there")]
         assert seen[-1] == (len(lines), 0)
+        await library.import_bank(client.export("again"), "here")
+        await client.import_bank(library.export("here"), "once more")
+        after = [line async for line in client.export("once more")]
+        assert orjson.dumps(after[1:]) == orjson.dumps(lines[1:])
         await client.warm()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import recollect
 from recollect import errors
-from recollect.client import remote, wire
+from recollect.client import waiting, wire
 from recollect.client.call import error_of, kind_of
 from recollect.discretion import told
 from recollect.errors import (
@@ -38,7 +38,7 @@ RETAINED = {
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long it would have waited."""
     made: list[float] = []
-    monkeypatch.setattr(remote.time, "sleep", made.append)
+    monkeypatch.setattr(waiting.time, "sleep", made.append)
     return made
 
 

@@ -7,6 +7,7 @@ with recollect.connect("http://127.0.0.1:8888", api_key="rk_…") as memory:
 
 from __future__ import annotations
 
-from recollect.client.remote import AsyncClient, Client, aconnect, connect
+from recollect.client.awaiting import AsyncClient, aconnect
+from recollect.client.waiting import Client, connect
 
 __all__ = ["AsyncClient", "Client", "aconnect", "connect"]
