@@ -49,7 +49,7 @@ class Settings:
     token_vectors: bool = True
     agent_names: tuple[str, ...] = ("assistant", "agent", "ai", "bot")
     busy_timeout_ms: int = 30_000
-    held_facts: int = 2_000_000  # of a file, in memory (2 to 3 KB each); banks unused longest go
+    held_facts: int = 2_000_000  # in memory (2 to 3 KB each); banks unused longest go
     read_dsn: str | None = None  # PostgreSQL: where recalls read, a replica of `db`
     pool_size: int = 8  # PostgreSQL: connections for reading; writing has half as many of its own
     pg_schema: str = "recollect"  # PostgreSQL: where the tables are

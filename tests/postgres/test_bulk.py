@@ -11,9 +11,9 @@ import pytest
 from postgres.conftest import MakeStore
 from recollect import Recollect
 from recollect.storage.base import Batch, Floats, NewMemory, Retire, Writing
-from recollect.storage.postgres import tail as tails
+from recollect.storage.postgres.holding import Held, Holding
+from recollect.storage.postgres.session import Head, Session
 from recollect.storage.postgres.store import PostgresStore
-from recollect.storage.postgres.writing import WritingView
 from recollect.testing import open_fake
 from recollect.testing.reference import BANK, Reference, made_up
 from recollect.types import State
@@ -36,25 +36,19 @@ def store(make_store: MakeStore) -> PostgresStore:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How long each tail was that had to be read from the server."""
-    real, seen = WritingView._read_tail, list[int]()  # pyright: ignore[reportPrivateUsage]
+    """How many memories there were each time that a bank was read as a whole."""
+    real, seen = Holding.take, list[int]()
 
-    def counting(view: WritingView) -> tails.Tail:
-        found = real(view)
-        seen.append(len(found))
-        return found
+    def counting(self: Holding, bank: str, head: Head, session: Session) -> Held | None:
+        seen.append(head.size)
+        return real(self, bank, head, session)
 
-    monkeypatch.setattr(WritingView, "_read_tail", counting)
+    monkeypatch.setattr(Holding, "take", counting)
     return seen
 
 
 def asked(reference: Reference) -> Floats:
     return np.stack(list(reference.queries()) * 8)[:10]
-
-
-def seen(memories: Sequence[NewMemory]) -> int:
-    """Some of the memories that were made up are withdrawn from the beginning."""
-    return sum(m.memory.state in SEEN for m in memories)
 
 
 def put(store: PostgresStore, memories: Sequence[NewMemory], asked: Floats, **more: Any) -> Nearest:
@@ -78,24 +72,24 @@ def test_a_bulk_load_reads_what_came_before_once(
     assert read == [0]
 
 
+@pytest.mark.parametrize("held_facts", [0, 1_000])
 @pytest.mark.parametrize("indexed", [False, True])
-def test_neighbours_are_those_that_a_fresh_look_finds(
-    store: PostgresStore,
-    make_store: MakeStore,
-    reference: Reference,
-    indexed: bool,
-    monkeypatch: pytest.MonkeyPatch,
+def test_neighbours_are_those_that_an_exact_look_finds(
+    make_store: MakeStore, reference: Reference, indexed: bool, held_facts: int
 ) -> None:
-    monkeypatch.setattr(tails, "MOST", 100)  # a bank that is larger looks at its index, too
+    store = make_store(auto_index=False, held_facts=held_facts)
+    store.create_bank(BANK)
     queries = asked(reference)
     for at in range(0, 120, 30):
         if indexed and at == 60:
             store.index(BANK)
         put(store, reference.memories[at : at + 30], queries)
-    known = put(store, [], queries)
-    fresh = put(make_store(auto_index=False), [], queries)
-    assert [[k for k, _ in one] for one in known] == [[k for k, _ in one] for one in fresh]
-    assert np.allclose([s for one in known for _, s in one], [s for one in fresh for _, s in one])
+    seen = [m for m in reference.memories if m.memory.state in SEEN and m.vector is not None]
+    scores = queries @ np.stack([m.vector for m in seen if m.vector is not None]).T
+    for found, exact in zip(put(store, [], queries), scores, strict=True):
+        best = np.argsort(-exact, kind="stable")[:5]
+        assert [k for k, _ in found] == [seen[n].key for n in best]
+        assert np.allclose([s for _, s in found], exact[best], atol=1e-3)
 
 
 def test_what_another_process_wrote_is_among_them(
@@ -106,7 +100,7 @@ def test_what_another_process_wrote_is_among_them(
     put(other, reference.memories[30:60], asked(reference))
     theirs = [m for m in reference.memories[30:60] if m.memory.state in SEEN][:10]
     found = put(store, [], np.stack([m.vector for m in theirs if m.vector is not None]))
-    assert read == [0, seen(reference.memories[:30]), seen(reference.memories[:60])]
+    assert read == [0, 30]  # each process once: what came later was read by itself
     assert [one[0][0] for one in found] == [m.key for m in theirs]
 
 
@@ -135,13 +129,16 @@ def test_what_was_forgotten_is_nobodys_neighbour(
     assert first.key not in [k for k, _ in put(store, [], vectors)[0]]
 
 
-def test_a_tail_takes_no_more_memory_than_allowed(
-    store: PostgresStore, reference: Reference, read: list[int], monkeypatch: pytest.MonkeyPatch
+def test_a_bank_larger_than_may_be_held_is_not_read_as_a_whole(
+    make_store: MakeStore, reference: Reference, read: list[int]
 ) -> None:
-    monkeypatch.setattr(tails, "MOST", 50)
+    store = make_store(auto_index=False, held_facts=50)
+    store.create_bank(BANK)
     for at in range(0, 120, 30):
         put(store, reference.memories[at : at + 30], asked(reference))
-    assert read == [0, *(seen(reference.memories[:n]) for n in (60, 90))]
+    other = make_store(auto_index=False, held_facts=50)
+    put(other, [], asked(reference))
+    assert read == [0]
 
 
 def test_causes_are_looked_up_for_a_whole_batch_at_once(

@@ -10,6 +10,8 @@ import pytest
 from psycopg import sql
 
 from recollect.storage.base import Store
+from recollect.storage.postgres.holding import Held, Holding
+from recollect.storage.postgres.session import Head, Session
 from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import StoreContract
 
@@ -33,3 +35,16 @@ class TestPostgresStore(StoreContract):
         super().teardown_method()
         with psycopg.connect(self.dsn, autocommit=True) as db:
             db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self.schema)))
+
+
+class TestPostgresStoreThatHoldsEveryBank(TestPostgresStore):
+    """Searches from the process's memory, of every bank from the first look at it."""
+
+    @pytest.fixture(autouse=True)
+    def _held(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = Holding.of
+
+        def of(self: Holding, bank: str, head: Head, session: Session) -> Held | None:
+            return real(self, bank, head, session) or self.take(bank, head, session)
+
+        monkeypatch.setattr(Holding, "of", of)

@@ -176,6 +176,7 @@ def test_an_index_is_due_when_a_bank_is_large_and_has_grown() -> None:
 
 def test_a_large_bank_is_indexed_by_itself(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hnsw, "WORTH_IT", 100)
+    monkeypatch.setattr(hnsw, "QUIET", 0.0)
     schema = f"index_{uuid4().hex[:12]}"
     store = PostgresStore(postgres, model=lambda: ("m", DIMENSIONS, 0), schema=schema)
     try:

@@ -80,6 +80,8 @@ def test_a_store_of_the_first_format_is_brought_up_to_date_with_what_it_holds(
         prepare(postgres, old, steps=migrations()[:1])
         for table in TABLES:  # in the columns that the first format had
             columns = ", ".join(_columns(admin, old, table))
+            if not columns:
+                continue  # a table that came later
             moved = f"INSERT INTO {old}.{table} ({columns}) SELECT {columns} FROM {schema}.{table}"
             admin.execute(moved.encode())
         with open_fake(postgres, pg_schema=old) as again:

@@ -64,6 +64,7 @@ def _open_postgres(dsn: str, settings: Settings, model: Identify) -> Store:
         schema=settings.pg_schema,
         pool_size=settings.pool_size,
         busy_timeout_ms=settings.busy_timeout_ms,
+        held_facts=settings.held_facts,
     )
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.memory_row import memory_from_row
-from recollect.storage.postgres.held import HEAD
+from recollect.storage.postgres.fetched import HEAD
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.sqlite.entities import entity_from_row
 from recollect.storage.sqlite.record import RECORD

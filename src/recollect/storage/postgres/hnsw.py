@@ -2,7 +2,8 @@
 
 A graph over all banks would be searched through other banks' memories; and inserting into a graph
 costs as much as ten retains. So an index is made of what is there, beside the traffic, and what
-comes later is searched exactly until so much has come that another one pays.
+comes later is searched exactly until so much has come that another one pays. While many memories
+come in nobody needs one yet: it is made when the bank is left alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from recollect.storage.postgres.session import Head
 
 WORTH_IT = LOOKED_AT  # memories: below, looking at each is as fast
 GROWN = 0.25  # of the bank: so much may be searched exactly before the index is made anew
+QUIET = 5.0  # seconds that nobody has written to the bank
+LONGEST = 600.0  # seconds that one waits for that
 PAUSE = 600.0  # seconds until one that could not be made is tried again
 M, EF_CONSTRUCTION = 16, 100
 
@@ -41,11 +44,15 @@ class Indexing:
         self._lock = threading.Lock()
         self._due: set[str] = set()  # banks that have outgrown their index
         self._failed: dict[str, float] = {}  # when making one failed last
+        self._written: dict[str, float] = {}  # when this process wrote to it last
         self._running: dict[str, threading.Thread] = {}
+        self._closed = threading.Event()
 
-    def look_at(self, bank: str, head: Head) -> None:
+    def look_at(self, bank: str, head: Head, *, written: bool = False) -> None:
         if self._by_itself and is_due(head):
             self._due.add(bank)
+            if written:
+                self._written[bank] = time.monotonic()
 
     def make_if_due(self, bank: str) -> None:
         if bank not in self._due or time.monotonic() < self._failed.get(bank, -PAUSE) + PAUSE:
@@ -61,11 +68,28 @@ class Indexing:
         thread.start()
 
     def _make(self, bank: str) -> None:
+        if not self._left_alone(bank):
+            return
         try:
-            build(self._connections, bank)
+            build(self._connections, bank, if_due=True)
         except RecollectError as error:  # searches stay exact; after a while it is tried again
             self._failed[bank] = time.monotonic()
             log.warning("bank %r could not be indexed: %s", bank, error.message)
+
+    def _left_alone(self, bank: str) -> bool:
+        """Wait until it is; False when the store was closed meanwhile."""
+        begun = time.monotonic()
+        while True:
+            until = min(max(self._written.get(bank, 0), begun) + QUIET, begun + LONGEST)
+            left = until - time.monotonic()
+            if left <= 0:
+                self._written.pop(bank, None)
+                return True
+            if self._closed.wait(left):
+                return False
+
+    def close(self) -> None:
+        self._closed.set()
 
     def wait(self, bank: str, timeout: float | None = None) -> None:
         """Until the index that is being made of the bank is there, or could not be made."""
@@ -79,7 +103,9 @@ def prefix(bank: str) -> str:
     return f"features_hnsw_{blake2b(bank.encode(), digest_size=8).hexdigest()}_"
 
 
-def build(connections: Connections, bank: str, *, memory: str = "512MB") -> int:
+def build(
+    connections: Connections, bank: str, *, if_due: bool = False, memory: str = "512MB"
+) -> int:
     """Make a bank's index of everything it holds now; gives the key it reaches. Nobody waits for
     it, and one process at a time makes it: 0 when another one is at it."""
 
@@ -91,21 +117,22 @@ def build(connections: Connections, bank: str, *, memory: str = "512MB") -> int:
         if not ours:
             return 0
         try:
-            return _build(db, bank, memory)
+            return _build(db, bank, memory, if_due=if_due)
         finally:
             db.execute("SELECT pg_advisory_unlock(hashtext(%s))", (lock,))
 
     return connections.attempt(work)
 
 
-def _build(db: Db, bank: str, memory: str) -> int:
+def _build(db: Db, bank: str, memory: str, *, if_due: bool) -> int:
     row = db.execute(query("head"), {"bank": bank}).fetchone()
     if row is None:
         return 0
     head = Head(*row)
     upto = head.next_key - 1
     drop(db, bank, keep=head.indexed_key)  # what a builder that died left behind
-    if not head.size or upto == head.indexed_key:
+    nothing_new = not head.size or upto == head.indexed_key
+    if nothing_new or (if_due and not is_due(head)):  # another process may have made one
         return head.indexed_key
     name = f"{prefix(bank)}{upto}"
     log.info("indexing bank %r up to memory %d", bank, upto)

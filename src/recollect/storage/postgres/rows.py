@@ -51,6 +51,7 @@ class BankRows:
         self._unread: set[str] = set()  # documents to be read again when they are given again
         self._gone: list[int] = []
         self._gone_entities: list[int] = []
+        self.changed: set[int] = set()  # memories that were there before, and are not as they were
 
     def fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
         return self._session.fetch(query(name), {"bank": self.bank, **given})
@@ -152,6 +153,7 @@ class BankRows:
     def _rewrite_features(self, key: int, memory: Memory, unseen: Unseen) -> None:
         packed = record(memory, unseen)
         start, end = happened(packed)
+        self.changed.add(key)
         self.run(
             "rewrite_features",
             key=key,
@@ -163,6 +165,7 @@ class BankRows:
         )
 
     def tell(self, key: int, at: int | None) -> None:
+        self.changed.add(key)
         self.run("tell", key=key, at=at)
 
     def reword(self, key: int, new: int, memory: Memory) -> None:
@@ -170,6 +173,7 @@ class BankRows:
         unseen, entities = self.unseen(key), self._entities[key]
         terms = postings(memory)
         self._take_out([key])
+        self.changed.add(key)
         moved = {"old": key, "new": new}
         self.run("move_memory", **moved, text=memory.text, tokens=memory.tokens)
         self.run("move_tokens", **moved, terms=terms)
@@ -188,6 +192,7 @@ class BankRows:
     def drop(self, key: int) -> Iterable[int]:
         self.read([key])
         self._gone.append(key)
+        self.changed.add(key)
         self.size -= 1
         self.memories -= self._memory[key].state is not State.REVISED
         return self._entities[key]

@@ -21,7 +21,7 @@ from recollect.storage.postgres.connection import (
 # Every table of a bank, the bank's own row first: the order in which they are distributed.
 TABLES = (
     "banks", "documents", "chunks", "memories", "features", "mentions", "postings", "tokens",
-    "entities", "links", "evidence", "sources", "staged", "operations",
+    "entities", "links", "evidence", "sources", "changes", "staged", "operations",
 )  # fmt: skip
 OLDEST = 150_000  # PostgreSQL 15
 OLDEST_VECTOR = (0, 8)  # the first to go on searching until a filter is satisfied

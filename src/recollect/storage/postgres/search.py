@@ -21,14 +21,14 @@ from recollect.storage.base import (
     Keys,
     Sharing,
 )
-from recollect.storage.postgres.filters import clause
-from recollect.storage.postgres.held import (
+from recollect.storage.postgres.fetched import (
     RECORD_ROW,
     WINDOW_ROW,
-    Held,
+    Fetched,
     columns,
     unpacked,
 )
+from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import NONE, Head, Session, Settings
@@ -46,13 +46,13 @@ LOOKED_AT, LOOKED_AT_EACH = 20_000, 75
 # pgvector takes no more than 1000.
 LEAST_EF, MOST_EF = 600, 1000
 _EXPANDED = np.dtype([("key", ">i8"), ("shared", ">f4"), ("semantic", ">f4"), ("causal", ">f4")])
-_EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
+EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
 _SHARED = np.dtype([("mine", ">i8"), ("other", ">i8"), ("shared", ">f4")])
 _SIMILAR = np.dtype([("key", ">i8"), ("similar", ">f4")])
 _KEY = np.dtype(">i8")
 _EVER = 1 << 61  # microseconds: beyond every date
 LASTING = 40 * 86_400_000_000  # longer is found by an index of its own, as the queries have it
-_KINDS = sorted(k.value for k in CAUSAL)
+KINDS = sorted(k.value for k in CAUSAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Searching:
         self.bank = bank
         self.head = head
         self.session = session
-        self.held = Held(head.dimensions)
+        self.fetched = Fetched(head.dimensions)
         fields = FieldTotals(np.array(head.field_length), np.array(head.field_count))
         self._postings = Postings(head.size, head.next_key, fields)
         self._near: _Near | None = None
@@ -137,7 +137,7 @@ class Searching:
     def _learn(self, ask: Ask, near: int, terms: list[int], rows: list[tuple[Any, ...]]) -> None:
         if ask.vector is not None:
             found = [(key, data, vector) for arm, key, _, data, vector in rows if arm == "s"]
-            self._near = _Near(ask.vector, ask.allowed, near, self.held.add(found))
+            self._near = _Near(ask.vector, ask.allowed, near, self.fetched.add(found))
             for data in (row[3] for row in rows if row[0] == "t"):
                 inside = np.sort(unpacked(data, WINDOW_ROW), order="key")
                 self._inside = _Inside(
@@ -182,7 +182,7 @@ class Searching:
         assert held is not None
         # The database rounds the query to half precision; what is near the top is scored again
         # in full, as in every store.
-        exact = exact_dots(vector, self.held.vectors[self.held.rows(held.keys)])
+        exact = exact_dots(vector, self.fetched.vectors[self.fetched.rows(held.keys)])
         over = exact >= floor
         return Found(*top(exact[over], held.keys[over], k))
 
@@ -190,9 +190,9 @@ class Searching:
         """Exact for what is ranked against each other; a whole window of thousands is only sifted."""
         if len(keys) <= SIFTED:
             self._hold(keys)
-            known = self.held.has(keys)
+            known = self.fetched.has(keys)
             scores = np.zeros(len(keys), np.float32)
-            scores[known] = exact_dots(vector, self.held.vectors[self.held.rows(keys[known])])
+            scores[known] = exact_dots(vector, self.fetched.vectors[self.fetched.rows(keys[known])])
             return scores
         inside = self._inside
         if inside is None or not np.array_equal(inside.vector, vector):
@@ -205,9 +205,9 @@ class Searching:
 
     def _hold(self, keys: Keys) -> None:
         """Read what is not here yet of these."""
-        missing = np.unique(self.held.missing(keys))
+        missing = np.unique(self.fetched.missing(keys))
         if len(missing):
-            self.held.add(self.fetch("allowed_rows", keys=listed(missing)))
+            self.fetched.add(self.fetch("allowed_rows", keys=listed(missing)))
 
     # --- keyword -----------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Searching:
             known = np.isin(keys, passed)
             new = keys[~known]
             rows = self.fetch("allowed_rows", allowed, keys=listed(new)) if len(new) else []
-            return np.concatenate([keys[known], self.held.add(rows)])
+            return np.concatenate([keys[known], self.fetched.add(rows)])
         return unpacked(self._blob("allowed_keys", allowed, keys=listed(keys)), _KEY).astype(
             np.int64
         )
@@ -272,7 +272,7 @@ class Searching:
             keys=listed(seeds),
             entities=list(entities),
             limit=per_entity,
-            causal=_KINDS,
+            causal=KINDS,
         )
         rows = unpacked(blob, _EXPANDED)
         return Expansion(
@@ -284,8 +284,8 @@ class Searching:
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
-        given = {"keys": listed(keys), "limit": per_node, "causal": _KINDS}
-        rows = unpacked(self._blob("edges", allowed, **given), _EDGE)
+        given = {"keys": listed(keys), "limit": per_node, "causal": KINDS}
+        rows = unpacked(self._blob("edges", allowed, **given), EDGE)
         return Edges(
             rows["mine"].astype(np.int64),
             rows["other"].astype(np.int64),
@@ -326,7 +326,7 @@ class Searching:
     def columns(self, keys: Keys) -> Columns:
         if len(keys) <= SIFTED:
             self._hold(keys)
-            return columns(keys, self.held.records[self.held.rows(keys)])
+            return columns(keys, self.fetched.records[self.fetched.rows(keys)])
         if self._inside is not None and np.isin(keys, self._inside.rows["key"]).all():
             rows = self._inside.rows
         else:

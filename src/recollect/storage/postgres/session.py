@@ -36,6 +36,7 @@ class Head(NamedTuple):
     indexed_key: int
     commits: list[Any]
     arriving: str | None
+    changes_since: int
 
 
 class Settings(NamedTuple):

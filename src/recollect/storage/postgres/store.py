@@ -1,5 +1,5 @@
-"""The store on PostgreSQL: everything in the database, nothing of a bank in the process but
-the names it knows."""
+"""The store on PostgreSQL: everything in the database; in the process the names it knows, and the
+indexes of banks that it searches often."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from recollect.storage.base import (
     Plan,
     StagedVector,
     View,
+    Writing,
 )
 from recollect.storage.forget import Forgetting
 from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres import hnsw
 from recollect.storage.postgres.connection import Connections, Holders, place
 from recollect.storage.postgres.dump import dump
+from recollect.storage.postgres.held_view import HeldView
+from recollect.storage.postgres.holding import Holding
 from recollect.storage.postgres.keyring import PostgresKeyRing
 from recollect.storage.postgres.lists import Lists
 from recollect.storage.postgres.queries import query
@@ -37,14 +40,14 @@ from recollect.storage.postgres.replica import Replica
 from recollect.storage.postgres.rows import BankRows
 from recollect.storage.postgres.schema import TABLES, prepare
 from recollect.storage.postgres.session import Head, ReadSession, Session, WriteSession
-from recollect.storage.postgres.tail import Tail, Tails, start
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.postgres.write import Writer
-from recollect.storage.postgres.writing import WritingView
+from recollect.storage.postgres.writing import HeldWritingView, WritingView
 from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.types import Bank, Memory
 
+REACH = 1024  # commits whose changes are kept, for whoever holds a bank to catch up by
 REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
 NAMES_KEPT = 256  # banks whose names are kept in this process
 PATIENCE = 30.0  # seconds
@@ -60,6 +63,7 @@ class PostgresStore(Lists):
         schema: str = "recollect",
         pool_size: int = 8,
         busy_timeout_ms: int = 30_000,
+        held_facts: int = 2_000_000,
         patience: float = PATIENCE,
         auto_index: bool = True,
     ) -> None:
@@ -67,7 +71,7 @@ class PostgresStore(Lists):
         self._model = model
         self._lock = threading.Lock()
         self._names: OrderedDict[str, EntityCache] = OrderedDict()
-        self._tails = Tails()
+        self._holding = Holding(held_facts)
         prepare(dsn, schema)
 
         holders = Holders()
@@ -94,6 +98,7 @@ class PostgresStore(Lists):
         self.keys = PostgresKeyRing(self._writing)
 
     def close(self) -> None:
+        self._indexing.close()
         if self._replica is not None:
             self._replica.close()
         self._writing.close()
@@ -145,6 +150,7 @@ class PostgresStore(Lists):
         deleted = self._transaction(bank, work, absent=lambda: False)
         with self._lock:
             self._names.pop(bank, None)
+        self._holding.drop(bank)
         if deleted:
             self._writing.attempt(lambda db: hnsw.drop(db, bank))
         return deleted
@@ -188,8 +194,26 @@ class PostgresStore(Lists):
     def recall_view(self, bank: str) -> View:
         """From the replica where there is one, which may be a moment behind other processes."""
         if self._replica is None:
-            return self.view(bank)
-        return self._seen(bank, *self._replica.open(bank))
+            view = self._view(self._reading, bank)
+        else:
+            view = self._seen(bank, *self._replica.open(bank))
+        if not isinstance(view, HeldView) and self._holding.pays(bank, view.head):
+            self._holding.take_aside(bank, self.hold)
+        self._indexing.look_at(bank, view.head)
+        self._indexing.make_if_due(bank)
+        return view
+
+    def hold(self, bank: str) -> bool:
+        """Read what search needs of a bank into this process, now; False when that is more than
+        may be held."""
+        session = ReadSession(self._reading, bank)
+        try:
+            head = session.open()
+            if head is None:
+                raise unknown_bank(bank)
+            return self._holding.take(bank, head, session) is not None
+        finally:
+            session.close()
 
     def _view(self, connections: Connections, bank: str, *, arriving: bool = False) -> PostgresView:
         session = ReadSession(connections, bank)
@@ -202,7 +226,12 @@ class PostgresStore(Lists):
             session.close()
             raise unknown_bank(bank)
         try:
-            view = PostgresView(bank, head, session, self._entities(bank, head, session))
+            names = self._entities(bank, head, session)
+            held = self._holding.of(bank, head, session)
+            if held is None:
+                view = PostgresView(bank, head, session, names)
+            else:
+                view = HeldView(bank, head, session, names, held)
             weakref.finalize(view, session.close)
             return view
         except BaseException:
@@ -224,9 +253,12 @@ class PostgresStore(Lists):
                 cache = EntityCache()
                 with self._lock:
                     self._names[bank] = cache
+                self._holding.rename(bank)
             given = {"bank": bank, "seq": cache.seq}
             if head.size or cache.seq >= 0:
-                cache.catch_up(session.fetch(query("changed_entities"), given))
+                renamed = cache.catch_up(session.fetch(query("changed_entities"), given))
+                if renamed:
+                    self._holding.rename(bank)
             cache.seq = head.seq
             return cache
 
@@ -241,24 +273,24 @@ class PostgresStore(Lists):
         def work(session: WriteSession, head: Head, commit: UUID) -> int:
             if head.arriving is not None:
                 raise unknown_bank(bank)
-            after = start(head.size, head.indexed_key)
-            tail = self._tails.get(bank, head.seq, after)
-            view = WritingView(bank, head, session, self._entities(bank, head, session), tail)
-            batch = plan(view)
-            seq = self._write(session, bank, head, batch, commit)
-            grown = None if view.tail is None else view.tail.grown(batch)
-            tries.append((seq, after, grown))
-            return seq
+            return self._write(
+                session, bank, head, plan(self._writing_view(bank, head, session)), commit
+            )
 
-        tries: list[tuple[int, int, Tail | None]] = []  # the last one got through
         try:
             seq = self._commit(bank, work)
-            self._tails.keep(bank, *tries[-1])
         except BaseException:
             self._unlearn(bank)
             raise
         self._indexing.make_if_due(bank)
         return seq
+
+    def _writing_view(self, bank: str, head: Head, session: WriteSession) -> Writing:
+        names = self._entities(bank, head, session)
+        held = self._holding.of(bank, head, session)
+        if held is not None:
+            return HeldWritingView(bank, head, session, names, held)
+        return WritingView(bank, head, session, names, self._holding)
 
     def _commit(self, bank: str, work: Callable[[WriteSession, Head, UUID], int]) -> int:
         """One durable transaction. When the connection is lost, even while it was being
@@ -321,9 +353,14 @@ class PostgresStore(Lists):
         dropped = bool(batch.drop_documents or batch.drop_memories)
         if batch.forgets:
             session.run(query("drop_failed_payloads"), {"bank": bank})
+        changed = sorted(key for key in rows.changed if key < head.next_key)
+        if changed:
+            session.run(query("drop_changes"), {"bank": bank, "upto": seq - REACH})
+            session.run(query("put_changes"), {"bank": bank, "seq": seq, "keys": changed})
         given = {
             "bank": bank,
             "seq": seq,
+            "changes_since": seq - REACH if changed else 0,
             "forgot_seq": seq if dropped else head.forgot_seq,
             "next_key": forgetting.next_key,
             "next_entity": max([e.id + 1 for e in batch.entities], default=0),
@@ -338,7 +375,7 @@ class PostgresStore(Lists):
         }
         session.run(query("advance_bank"), given)
         grown = head._replace(next_key=forgetting.next_key, size=head.size + rows.size)
-        self._indexing.look_at(bank, grown)
+        self._indexing.look_at(bank, grown, written=True)
         return seq
 
     def dump(self, bank: str) -> Dump:

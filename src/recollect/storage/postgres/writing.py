@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from recollect.storage.base import Ask, Filter, Floats, Found, Keys, ServedWriting
 from recollect.storage.postgres.connection import HalfVectors
+from recollect.storage.postgres.fetched import HEAD, unpacked, vector_type
 from recollect.storage.postgres.filters import clause
-from recollect.storage.postgres.held import HEAD, unpacked, vector_type
+from recollect.storage.postgres.held_view import HeldView
+from recollect.storage.postgres.holding import Holding
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.search import first_try, index_settings
 from recollect.storage.postgres.session import Head, WriteSession
-from recollect.storage.postgres.tail import SLAB, Slab, Tail, start
 from recollect.storage.postgres.view import PostgresView
 from recollect.storage.ranking import exact_dots, top
 from recollect.storage.sqlite.entities import EntityCache
+from recollect.storage.sqlite.nearest import (
+    SLAB,
+    Near,
+    nearest_in_slab,
+    nearest_of_many,
+    nearest_of_slabs,
+)
 from recollect.types import Memory
 
 _FEW = 8  # vectors; more are cheaper compared with the bank's all at once
 NEIGHBOURS_EF = 32  # how wide the index looks for the few nearest of a new memory: finds them all
 
 
-class WritingView(PostgresView, ServedWriting):
-    """The bank's row is locked, so what this view reads is what the commit changes."""
-
-    def __init__(
-        self,
-        bank: str,
-        head: Head,
-        session: WriteSession,
-        entities: EntityCache,
-        tail: Tail | None = None,
-    ) -> None:
-        super().__init__(bank, head, session, entities)
-        self.tail = tail  # read when it is first needed, if it is not known already
-        self._tried: dict[int, bool] = {}  # keys, and whether anybody may see them
-        self._loaded: dict[int, Memory] = {}
+class _Rows(PostgresView):
+    """What a plan asks that only the server knows. The bank's row is locked, so what is read is
+    what the commit changes."""
 
     @property
     def next_key(self) -> int:
@@ -48,35 +43,60 @@ class WritingView(PostgresView, ServedWriting):
     def next_entity(self) -> int:
         return self.head.next_entity
 
+    def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
+        """Whether this memory was told at this very moment by this document before."""
+        return bool(self.fetch("mentioned", key=key, at=at, document=document_id))
+
+    def document_keys(self, document_id: str) -> Sequence[int]:
+        return [k for (k,) in self.fetch("document_keys", id=document_id)]
+
+    def document_chunk_count(self, document_id: str) -> int:
+        return self.fetch("chunk_count", id=document_id)[0][0]
+
+
+class HeldWritingView(HeldView, _Rows):
+    """Of a bank that this process holds."""
+
+
+class WritingView(_Rows, ServedWriting):
+    """Of one that the server searches."""
+
+    def __init__(
+        self, bank: str, head: Head, session: WriteSession, entities: EntityCache, holding: Holding
+    ) -> None:
+        super().__init__(bank, head, session, entities)
+        self._holding = holding
+        self._tried: dict[int, bool] = {}  # keys, and whether anybody may see them
+        self._loaded: dict[int, Memory] = {}
+
     def nearest(self, vectors: Floats, k: int, floor: float) -> list[Found]:
-        """For each new vector its nearest present memories. A few ask the database one by one.
-        For many the vectors come here, a slab at a time, into one matrix product: the
-        database would compare them pair by pair, at fifty times the cost."""
+        """For each new vector its nearest present memories. A few ask the database one by one. For
+        many the bank is read once and held: whoever writes many memories at once goes on so, and
+        the database would compare them pair by pair, at fifty times the cost."""
         if len(vectors) < _FEW:
             return [self.semantic(v, Filter(), k, floor) for v in vectors]
-        if self.tail is None:
-            self.tail = self._read_tail()
-        if not self._tail_start:
-            return self.tail.nearest(vectors, k, floor)
-        with ThreadPoolExecutor(1) as aside:  # while the server is at the rest
-            rest = aside.submit(self.tail.nearest, vectors, k, floor)
-            near = self._nearest_indexed(vectors, k, floor)
-            return [_merged(a, b, k) for a, b in zip(near, rest.result(), strict=True)]
+        if self._holding.pays(self.bank, self.head, len(vectors)):
+            held = self._holding.take(self.bank, self.head, self.session)
+            if held is not None:
+                seen = held.snapshot.mask(Filter())
+                return nearest_of_many(held.snapshot, vectors, seen, k, floor)
+        rest = nearest_of_slabs(list(self._later(vectors, k, floor)), len(vectors), k)
+        if not self.head.indexed_key:
+            return rest
+        near = self._nearest_indexed(vectors, k, floor)
+        return [_merged(a, b, k) for a, b in zip(near, rest, strict=True)]
 
-    @property
-    def _tail_start(self) -> int:
-        return start(self.head.size, self.head.indexed_key)
-
-    def _read_tail(self) -> Tail:
-        kind, after, tail = vector_type(self.head.dimensions), self._tail_start, Tail()
+    def _later(self, vectors: Floats, k: int, floor: float) -> Iterator[Near]:
+        """Among what no index holds yet, a slab at a time."""
+        kind, after = vector_type(self.head.dimensions), self.head.indexed_key
         while True:
             rows = unpacked(self._blob("slab", Filter(), after=after, limit=SLAB), kind)
             if len(rows):
                 keys = rows["key"].astype(np.int64)
-                tail = tail.plus(Slab(keys, rows["vector"].astype(np.float32)))
+                yield nearest_in_slab(vectors, keys, rows["vector"].astype(np.float16), k, floor)
                 after = int(keys[-1])
             if len(rows) < SLAB:
-                return tail
+                return
 
     def _nearest_indexed(self, vectors: Floats, k: int, floor: float) -> list[Found]:
         """All in one statement, each by the index."""
@@ -136,18 +156,6 @@ class WritingView(PostgresView, ServedWriting):
         missing = [key for key in wanted if key not in self._loaded]
         found = {**self._loaded, **(super().load(missing) if missing else {})}
         return {key: found[key] for key in wanted if key in found}
-
-    # --- documents -------------------------------------------------------------------------------
-
-    def mentioned(self, key: int, at: int, document_id: str | None) -> bool:
-        """Whether this memory was told at this very moment by this document before."""
-        return bool(self.fetch("mentioned", key=key, at=at, document=document_id))
-
-    def document_keys(self, document_id: str) -> Sequence[int]:
-        return [k for (k,) in self.fetch("document_keys", id=document_id)]
-
-    def document_chunk_count(self, document_id: str) -> int:
-        return self.fetch("chunk_count", id=document_id)[0][0]
 
 
 def _merged(one: Found, two: Found, k: int) -> Found:

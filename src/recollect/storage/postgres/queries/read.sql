@@ -2,12 +2,14 @@
 
 -- name: head
 SELECT b.seq, b.forgot_seq, b.next_key, b.next_entity, b.next_evidence, b.embedder, b.dimensions,
-  b.token_dimensions, b.size, b.field_length, b.field_count, b.indexed_key, b.commits, b.arriving
+  b.token_dimensions, b.size, b.field_length, b.field_count, b.indexed_key, b.commits, b.arriving,
+  b.changes_since
 FROM banks b WHERE b.bank_id = %(bank)s
 
 -- name: head_locked
 SELECT b.seq, b.forgot_seq, b.next_key, b.next_entity, b.next_evidence, b.embedder, b.dimensions,
-  b.token_dimensions, b.size, b.field_length, b.field_count, b.indexed_key, b.commits, b.arriving
+  b.token_dimensions, b.size, b.field_length, b.field_count, b.indexed_key, b.commits, b.arriving,
+  b.changes_since
 FROM banks b WHERE b.bank_id = %(bank)s FOR UPDATE
 
 -- name: bank
@@ -102,6 +104,9 @@ SELECT m.key FROM mentions m WHERE m.bank_id = %(bank)s AND m.entity = %(entity)
 -- name: changed_entities
 SELECT e.id, e.name, e.kind, e.aliases, e.mentions FROM entities e
 WHERE e.bank_id = %(bank)s AND e.seq > %(seq)s
+
+-- name: changed_keys
+SELECT c.key FROM changes c WHERE c.bank_id = %(bank)s AND c.seq > %(seq)s
 
 -- name: documents
 SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,

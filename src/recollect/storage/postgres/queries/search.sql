@@ -202,3 +202,32 @@ ORDER BY f.key
 SELECT string_agg(int8send(f.key) || float4send((-(f.vector <#> %(vector)s))::real), ''::bytea)
 FROM features f
 WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[]) AND f.vector IS NOT NULL
+
+-- What an index in memory is made of, and what a view asks that has one.
+
+-- name: index_slab
+SELECT string_agg(int8send(s.key) || s.record || coalesce(halfvec_send(s.vector), %(blank)s), ''::bytea),
+  string_agg(s.terms, ''::bytea), json_agg(length(s.terms))::text, json_agg(s.tags)::text,
+  json_agg(s.entities)::text
+FROM (
+  SELECT f.key, f.record, f.vector, t.terms, f.tags, m.entities FROM features f
+  JOIN tokens t ON t.bank_id = %(bank)s AND t.key = f.key
+  JOIN memories m ON m.bank_id = %(bank)s AND m.key = f.key
+  WHERE f.bank_id = %(bank)s AND f.key > %(after)s ORDER BY f.key LIMIT %(limit)s
+) s
+
+-- name: links_both_ways
+WITH linked AS (
+  SELECT l.source AS mine, l.target AS other, l.kind = ANY(%(causal)s) AS causal, l.weight
+  FROM links l WHERE l.bank_id = %(bank)s AND l.source = ANY(%(keys)s::bigint[])
+  UNION ALL
+  SELECT l.target, l.source, l.kind = ANY(%(causal)s), l.weight
+  FROM links l WHERE l.bank_id = %(bank)s AND l.target = ANY(%(keys)s::bigint[])
+), best AS (
+  SELECT linked.mine, linked.other, linked.causal, max(linked.weight) AS weight
+  FROM linked GROUP BY 1, 2, 3
+)
+SELECT string_agg(int8send(best.mine) || int8send(best.other) || float4send(best.weight::real)
+  || int2send(best.causal::int::smallint), ''::bytea
+  ORDER BY best.mine, best.weight DESC, best.other, best.causal)
+FROM best

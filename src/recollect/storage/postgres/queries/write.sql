@@ -1,8 +1,9 @@
 -- What a commit changes. Every statement runs under the bank's row lock.
 
 -- name: insert_bank
-INSERT INTO banks (bank_id, seq, embedder, dimensions, token_dimensions, config, arriving, created_at, updated_at)
-VALUES (%(bank)s, %(now)s, %(embedder)s, %(dimensions)s, %(token_dimensions)s, %(config)s, %(arriving)s, %(now)s, %(now)s)
+INSERT INTO banks (bank_id, seq, changes_since, embedder, dimensions, token_dimensions, config, arriving,
+  created_at, updated_at)
+VALUES (%(bank)s, %(now)s, %(now)s, %(embedder)s, %(dimensions)s, %(token_dimensions)s, %(config)s, %(arriving)s, %(now)s, %(now)s)
 ON CONFLICT (bank_id) DO NOTHING
 
 -- name: configure_bank
@@ -14,8 +15,16 @@ UPDATE banks b SET seq = %(seq)s, forgot_seq = %(forgot_seq)s, next_key = %(next
   next_entity = greatest(b.next_entity, %(next_entity)s), next_evidence = %(next_evidence)s,
   memories = b.memories + %(memories)s, documents = b.documents + %(documents)s,
   size = b.size + %(size)s, field_length = %(field_length)s::bigint[],
-  field_count = %(field_count)s::bigint[], commits = %(commits)s::uuid[], updated_at = %(now)s
+  field_count = %(field_count)s::bigint[], commits = %(commits)s::uuid[], updated_at = %(now)s,
+  changes_since = greatest(b.changes_since, %(changes_since)s)
 WHERE b.bank_id = %(bank)s
+
+-- name: put_changes
+INSERT INTO changes (bank_id, seq, key)
+SELECT %(bank)s, %(seq)s, changed.key FROM unnest(%(keys)s::bigint[]) AS changed (key)
+
+-- name: drop_changes
+DELETE FROM changes c WHERE c.bank_id = %(bank)s AND c.seq <= %(upto)s
 
 -- name: note_arrival
 UPDATE banks b SET arriving = %(note)s WHERE b.bank_id = %(bank)s
@@ -267,7 +276,8 @@ DELETE FROM staged s WHERE s.bank_id = %(bank)s
 
 -- name: switch_bank
 UPDATE banks b SET embedder = %(embedder)s, dimensions = %(dimensions)s,
-  token_dimensions = %(token_dimensions)s, indexed_key = 0, seq = b.seq + 1, updated_at = %(now)s
+  token_dimensions = %(token_dimensions)s, indexed_key = 0, seq = b.seq + 1, changes_since = b.seq + 1,
+  updated_at = %(now)s
 WHERE b.bank_id = %(bank)s
 
 -- name: set_indexed

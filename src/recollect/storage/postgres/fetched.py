@@ -26,7 +26,7 @@ def unpacked(blob: bytes | None, kind: np.dtype[Any]) -> NDArray[Any]:
     return np.frombuffer(blob or b"", kind)
 
 
-class Held:
+class Fetched:
     """Rows already read, one after the other as they came, and where each key stands. Adding makes
     new arrays, and a row stays where it is: whoever reads meanwhile is not disturbed."""
 
