@@ -126,7 +126,8 @@ class AsyncRecollect:
         name: str | None = None,
         progress: Progress | None = None,
     ) -> Copied:
-        """The bank, exactly, in another store, or on a server (`recollect.aconnect`)."""
+        """The bank, exactly, in another store, or on a server (`recollect.aconnect`). One that was
+        interrupted goes on where it stopped; both sides are compared at the end."""
         return await asyncio.to_thread(self.sync.copy, bank, to.sync, name=name, progress=progress)
 
     async def recall_events(

@@ -17,7 +17,17 @@ import recollect
 LIBRARY = recollect.Recollect
 OTHERS = (recollect.AsyncRecollect, recollect.Client, recollect.AsyncClient)
 # What verbs are made of, and what a server needs of the library.
-PARTS = {"store", "embedder", "settings", "retain_accepted", "reembedding", "sync", "drive"}
+PARTS = {
+    "store",
+    "embedder",
+    "settings",
+    "retain_accepted",
+    "reembedding",
+    "sync",
+    "drive",
+    "place",
+    "lines",
+}
 QUEUE = {"submit", "operation", "operations", "cancel"}  # a server works when nobody waits
 # What an awaited verb may be given as well: another awaited memory, lines that are awaited.
 AWAITED = {"to", "lines"}

@@ -1,4 +1,4 @@
-"""The command that moves banks from one store to another."""
+"""The command that moves banks from one store or server to another."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def copy(
     session: Session,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file or DSN to copy from.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A file or DSN to copy to.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, DSN or server to copy from.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A file, DSN or server to copy to.")],
     bank: Annotated[
         list[str] | None,
         typer.Option("--bank", metavar="NAME", help="Only this bank; may be repeated."),
@@ -27,7 +27,7 @@ def copy(
         typer.Option("--as", metavar="NAME", help="The name in the target, for one bank."),
     ] = None,
 ) -> None:
-    """Copy banks to another store, exactly; an interrupted copy goes on where it stopped.
+    """Copy banks to another store or server, exactly; an interrupted copy goes on where it stopped.
 
     Both sides are compared at the end, by counts and hashes. Exit code 1: they differ.
     """

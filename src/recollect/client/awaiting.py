@@ -169,19 +169,19 @@ class AsyncClient:
         body = reading.recall_body(query, options)
         call = Call("POST", path(bank, "memories", "recall", "stream"), body=body)
         stream = Stream(bank, query, options, unasked)
-        async with aclosing(self._lines(call)) as lines:
+        async with aclosing(self.lines(call)) as lines:
             async for line in lines:
                 if (item := stream.line(line)) is not None:
                     yield item
 
     async def export(self, bank: str) -> AsyncIterator[dict[str, Any]]:
         """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
-        async with aclosing(self._lines(Call("GET", path(bank, "dump")))) as lines:
+        async with aclosing(self.lines(Call("GET", path(bank, "dump")))) as lines:
             async for line in lines:
                 if line:
                     yield orjson.loads(line)
 
-    async def _lines(self, call: Call) -> AsyncGenerator[bytes]:
+    async def lines(self, call: Call) -> AsyncGenerator[bytes]:
         """An answer as it comes in."""
         lines = Lines()
         response = await self._send(call, stream=True)
@@ -218,7 +218,8 @@ class AsyncClient:
         name: str | None = None,
         progress: Progress | None = None,
     ) -> Copied:
-        """The bank, exactly, in another store or on another server."""
+        """The bank, exactly, in another store or on another server. One that was interrupted goes
+        on where it stopped; both sides are compared at the end."""
         return await asyncio.to_thread(self.sync.copy, bank, to.sync, name=name, progress=progress)
 
 

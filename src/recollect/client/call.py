@@ -43,7 +43,7 @@ class Call:
         return isinstance(self.body, Iterator)
 
     def content(self) -> bytes | Iterator[bytes] | None:
-        if self.body is None or self.streamed:
+        if self.body is None or isinstance(self.body, bytes) or self.streamed:
             return self.body
         return orjson.dumps(self.body, default=plain)
 

@@ -28,7 +28,7 @@ from recollect.types import StageEvent
 
 if TYPE_CHECKING:
     from recollect.options import Progress, RecallOptions
-    from recollect.storage.copy import Copied, Holder
+    from recollect.storage.copy import Copied, Holder, Place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -178,15 +178,15 @@ class Client:
         body = reading.recall_body(query, options)
         call = Call("POST", path(bank, "memories", "recall", "stream"), body=body)
         stream = Stream(bank, query, options, self._asking(bank, body))
-        for line in self._lines(call):
+        for line in self.lines(call):
             if (item := stream.line(line)) is not None:
                 yield item
 
     def export(self, bank: str) -> Iterator[dict[str, Any]]:
         """The whole bank as JSON objects, one a line; `import_bank` makes it again, exactly."""
-        yield from map(orjson.loads, filter(None, self._lines(Call("GET", path(bank, "dump")))))
+        yield from map(orjson.loads, filter(None, self.lines(Call("GET", path(bank, "dump")))))
 
-    def _lines(self, call: Call) -> Iterator[bytes]:
+    def lines(self, call: Call) -> Iterator[bytes]:
         """An answer as it comes in."""
         lines = Lines()
         response = self._send(call, stream=True)
@@ -202,6 +202,13 @@ class Client:
         finally:
             response.close()
 
+    @property
+    def place(self) -> Place:
+        """What is copied from and to."""
+        from recollect.client.copying import ServerPlace
+
+        return ServerPlace(self)
+
     def copy(
         self,
         bank: str,
@@ -210,10 +217,11 @@ class Client:
         name: str | None = None,
         progress: Progress | None = None,
     ) -> Copied:
-        """The bank, exactly, in another store or on another server."""
-        from recollect.storage.copy import copy_lines
+        """The bank, exactly, in another store or on another server. One that was interrupted goes
+        on where it stopped; both sides are compared at the end."""
+        from recollect.storage.copy import copy_bank
 
-        return copy_lines(self, to, bank, name, progress)
+        return copy_bank(self.place, to.place, bank, name, progress)
 
 
 def connect(

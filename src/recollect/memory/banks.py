@@ -14,7 +14,7 @@ from recollect.telemetry import Run
 from recollect.types import Bank
 
 if TYPE_CHECKING:
-    from recollect.storage.copy import Copied, Holder
+    from recollect.storage.copy import Copied, Holder, Place
 
 
 class Banks(Parts):
@@ -101,25 +101,30 @@ class Banks(Parts):
             check_bank_name(bank)
         return self.bank(import_bank(self._store, lines, bank, progress))
 
+    @property
+    def place(self) -> Place:
+        """What is copied from and to."""
+        from recollect.storage.copy import StorePlace
+
+        return StorePlace(self._store)
+
     @checked
     def copy(
         self,
         bank: str,
-        to: Banks | Holder,
+        to: Holder,
         *,
         name: str | None = None,
         progress: Progress | None = None,
     ) -> Copied:
-        """The bank, exactly, in another store, or on a server (`recollect.connect`). Between
-        stores one that was interrupted goes on where it stopped."""
-        from recollect.storage.copy import copy_bank, copy_lines
+        """The bank, exactly, in another store, or on a server (`recollect.connect`). One that was
+        interrupted goes on where it stopped; both sides are compared at the end."""
+        from recollect.storage.copy import copy_bank
 
         check_bank_name(name or bank)
-        if not isinstance(to, Banks):
-            if not hasattr(to, "import_bank"):
-                raise InvalidInput(
-                    f"cannot copy to a {type(to).__name__}",
-                    hint="give what recollect.open or recollect.connect made",
-                )
-            return copy_lines(self, to, bank, name, progress)
-        return copy_bank(self._store, to._store, bank, name, progress)
+        if not hasattr(to, "place"):
+            raise InvalidInput(
+                f"cannot copy to a {type(to).__name__}",
+                hint="give what recollect.open or recollect.connect made",
+            )
+        return copy_bank(self.place, to.place, bank, name, progress)

@@ -38,6 +38,7 @@ from recollect.server.routes import (
     operations,
     recall,
     unserved,
+    whole,
 )
 from recollect.server.serving import Serving
 from recollect.server.uploading import is_streamed
@@ -49,7 +50,18 @@ log = logging.getLogger("recollect.server")
 # An answer of 100 kB: level 1 makes it 14 kB in 1 ms, level 9 makes it 12 kB in 4 ms.
 GZIP_LEVEL, GZIP_FROM = 1, 1400
 API = "/v1/"
-ROUTERS = (health, recall, memories, documents, entities, operations, banks, library, unserved)
+ROUTERS = (
+    health,
+    recall,
+    memories,
+    documents,
+    entities,
+    operations,
+    banks,
+    library,
+    whole,
+    unserved,
+)
 DESCRIPTION = """A memory for AI agents: retain what was said, recall what matters, see why.
 
 The paths, names and shapes of Hindsight 1.1.0's API, so that its clients work unchanged; what is

@@ -13,13 +13,13 @@ from starlette.requests import ClientDisconnect
 from recollect.errors import InvalidInput, TooLarge
 from recollect.storage.transfer import objects
 
-_DUMP = re.compile(rb"/v1/default/banks/[^/]+/dump")
+_LINES = re.compile(rb"/v1/default/banks/[^/]+/(dump|arrival/rows)")
 
 
 def is_streamed(scope: MutableMapping[str, Any]) -> bool:
     """Whether a request's body is read line by line, so that nobody needs to bound it whole."""
     raw: bytes = scope.get("raw_path") or b""
-    return scope["method"] == "POST" and _DUMP.fullmatch(raw.partition(b"?")[0]) is not None
+    return scope["method"] == "POST" and _LINES.fullmatch(raw.partition(b"?")[0]) is not None
 
 
 def lines_of(request: Request, limit: int) -> Iterator[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from recollect.errors import Conflict
 from recollect.ids import new_id
 from recollect.storage.base import Batch, ModelIdentity, Store
 
@@ -32,8 +33,13 @@ class Arrival:
         """How many rows of each kind are there."""
         return orjson.loads(self._note)["done"]
 
-    def bring(self, batch: Batch, done: Mapping[str, int]) -> None:
-        self._write(batch, _note(orjson.loads(self._note)["origin"], done))
+    @property
+    def by(self) -> str:
+        """Names this hold, until the next part is there."""
+        return orjson.loads(self._note)["by"]
+
+    def bring(self, batch: Batch, done: Mapping[str, int], by: str | None = None) -> None:
+        self._write(batch, _note(orjson.loads(self._note)["origin"], done, by))
 
     def finish(self) -> None:
         self._write(Batch(), None)
@@ -69,6 +75,17 @@ def resume(store: Store, bank: str, origin: Any) -> Arrival | None:
     return arrival
 
 
+def held(store: Store, bank: str) -> Arrival:
+    """A bank in the making, whoever brings it in."""
+    note = store.arriving(bank)
+    if note is None:
+        raise Conflict(
+            f"nobody is bringing in bank {bank!r}: it was finished, given up or never begun",
+            hint="copy it again: what is there is compared, what is missing is brought",
+        )
+    return Arrival(store, bank, note)
+
+
 def parts(rows: Iterable[T], size: int = PART) -> Iterator[list[T]]:
     part: list[T] = []
     for row in rows:
@@ -80,5 +97,5 @@ def parts(rows: Iterable[T], size: int = PART) -> Iterator[list[T]]:
         yield part
 
 
-def _note(origin: Any, done: Mapping[str, int]) -> str:
-    return orjson.dumps({"by": new_id(), "origin": origin, "done": done}).decode()
+def _note(origin: Any, done: Mapping[str, int], by: str | None = None) -> str:
+    return orjson.dumps({"by": by or new_id(), "origin": origin, "done": done}).decode()

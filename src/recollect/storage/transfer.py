@@ -19,7 +19,16 @@ import orjson
 
 from recollect.errors import InvalidInput
 from recollect.storage.arrival import begin, parts
-from recollect.storage.base import Batch, Dump, KeyLink, NewDocument, NewEvidence, NewMemory, Store
+from recollect.storage.base import (
+    Batch,
+    Dump,
+    KeyLink,
+    ModelIdentity,
+    NewDocument,
+    NewEvidence,
+    NewMemory,
+    Store,
+)
 from recollect.types import Chunk, Entity, LinkKind, Memory, MemoryType, State
 
 FORMAT = 2
@@ -58,8 +67,17 @@ def batch_of(part: Sequence[Row]) -> Batch:
 
 def export(store: Store, bank: str) -> Iterator[dict[str, Any]]:
     dump = store.dump(bank)
+    yield head(bank, dump)
+    count = Counter[str]()
+    for kind, value in rows(dump):
+        count[kind] += 1
+        yield {kind: line(kind, value)}
+    yield {"end": {kind: count[kind] for kind in KINDS}}
+
+
+def head(bank: str, dump: Dump) -> dict[str, Any]:
     name, dimensions, token_dimensions = dump.model
-    yield {
+    return {
         "recollect": FORMAT,
         "bank": bank,
         "embedder": name,
@@ -67,11 +85,11 @@ def export(store: Store, bank: str) -> Iterator[dict[str, Any]]:
         "token_dimensions": token_dimensions,
         "config": dict(dump.config),
     }
-    count = Counter[str]()
-    for kind, value in rows(dump):
-        count[kind] += 1
-        yield {kind: line(kind, value)}
-    yield {"end": {kind: count[kind] for kind in KINDS}}
+
+
+def model_in(head: Mapping[str, Any]) -> ModelIdentity:
+    """Of a head that was checked."""
+    return head["embedder"], head["dimensions"], head["token_dimensions"]
 
 
 def objects(lines: Iterable[bytes], where: str) -> Iterator[Mapping[str, Any]]:
@@ -99,7 +117,7 @@ def import_bank(
     """Nobody sees the bank before the last line is in it: a process that dies leaves nothing but
     what the next import of that bank takes away."""
     stream = iter(lines)
-    head = _head(next(stream, None))
+    head = checked_head(next(stream, None))
     name = bank or str(head["bank"])
     held = store.bank(name)
     if held is not None and held.memories:
@@ -109,8 +127,7 @@ def import_bank(
         )
     if held is not None:  # empty, but perhaps of another model and with a history of its own
         store.delete_bank(name)
-    model = (str(head["embedder"]), int(head["dimensions"]), int(head["token_dimensions"]))
-    arrival = begin(store, name, head.get("config") or {}, model)
+    arrival = begin(store, name, head.get("config") or {}, model_in(head))
     try:
         done = Counter[str]()
         for part in parts(_rows(stream, name, counted=head["recollect"] != UNCOUNTED)):
@@ -125,7 +142,7 @@ def import_bank(
     return name
 
 
-def _head(head: Any) -> Mapping[str, Any]:
+def checked_head(head: Any) -> Mapping[str, Any]:
     hint = (
         "make it with `recollect export BANK`; to retain JSONL items use `recollect retain --file`"
     )
@@ -137,7 +154,13 @@ def _head(head: Any) -> Mapping[str, Any]:
         raise InvalidInput(
             f"this export has format {found['recollect']}, this recollect reads {FORMAT}", hint=hint
         )
-    if not named <= set(found):
+    if not (
+        named <= set(found)
+        and isinstance(found["bank"], str)
+        and isinstance(found["embedder"], str)
+        and all(type(found[n]) is int for n in ("dimensions", "token_dimensions"))
+        and isinstance(found.get("config") or {}, Mapping)
+    ):
         raise InvalidInput("the first line of the export is not whole", hint="export it again")
     return found
 
@@ -148,7 +171,7 @@ def _rows(stream: Iterator[Mapping[str, Any]], bank: str, *, counted: bool) -> I
         if "end" in found:
             _check_end(found["end"], count)
             return
-        row = _row(found, bank)
+        row = row_of(found, bank)
         count[row[0]] += 1
         yield row
     if counted:
@@ -166,7 +189,8 @@ def _check_end(said: Any, count: Mapping[str, int]) -> None:
         )
 
 
-def _row(found: Mapping[str, Any], bank: str) -> Row:
+def row_of(found: Mapping[str, Any], bank: str) -> Row:
+    """A line as the value it was written from."""
     kind = next((k for k in KINDS if k in found), None)
     if kind is None:
         raise InvalidInput(

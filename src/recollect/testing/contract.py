@@ -33,7 +33,7 @@ from recollect.storage.base import (
     TagNode,
     Writing,
 )
-from recollect.storage.copy import copy_bank
+from recollect.storage.copy import StorePlace, copy_bank
 from recollect.testing.listings import ListingContract
 from recollect.testing.reference import BANK, DIMENSIONS, Reference, made_up
 from recollect.testing.service import ServiceContract
@@ -440,7 +440,7 @@ class StoreContract(ServiceContract, ListingContract):
         key = reference.memories[0].key
         said = NewEvidence(key, 20_000 * 86_400_000_000, None, None, "once more")
         self.store.commit(BANK, lambda _: Batch(evidence=[said]))
-        copied = copy_bank(self.store, self.store, BANK, "copy")
+        copied = copy_bank(StorePlace(self.store), StorePlace(self.store), BANK, "copy")
         assert copied.same
         assert copied.source["memory"].count == len(reference.memories)
         for query in reference.queries():

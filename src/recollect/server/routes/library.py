@@ -4,24 +4,18 @@ made anew. With these, `recollect.connect` has the verbs of `recollect.open`."""
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
-from itertools import islice
 from typing import Annotated, Any, Literal
 
-import orjson
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.responses import StreamingResponse
 
 from recollect.language.dates import parse_when
 from recollect.server import holdings
-from recollect.server.access import administering, authorize, note, reading, writing
-from recollect.server.answers import Answer, BankAnswer, Done, Unit
+from recollect.server.access import administering, note, reading, writing
+from recollect.server.answers import Answer, Done, Unit
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, IdsBody, Limit, LinksBody, MemoryId
-from recollect.server.serving import Serving, serving
-from recollect.server.uploading import lines_of
-from recollect.types import Scope
+from recollect.server.serving import serving
 
 router = APIRouter(prefix="/v1/default", tags=["library"])
 BANK = "/banks/{bank_id}"
@@ -71,10 +65,6 @@ class Reembedded(Answer):
     done: int = Field(description="Vectors made by this request.")
     total: int = Field(description="Memories there are.")
     finished: bool
-
-
-class ArrivalList(Answer):
-    items: list[str]
 
 
 @router.get(
@@ -163,62 +153,3 @@ async def reembed(request: Request, bank_id: BankId) -> Any:
         return {"done": done, "total": total, "finished": True}
 
     return Json(await state.write(work))
-
-
-# --- whole banks -----------------------------------------------------------------------------
-
-
-@router.get("/arrivals", operation_id="list_arrivals", responses=answers(ArrivalList))
-async def list_arrivals(request: Request) -> Any:
-    """Addition: banks that an import or a copy has not finished; nobody sees them before."""
-    caller = authorize(request, None, Scope.READ)
-    state = serving(request)
-    found = await state.read(state.memory.arrivals)
-    return Json({"items": [name for name in found if caller.sees(name)]})
-
-
-@router.get(
-    BANK + "/dump",
-    operation_id="export_bank",
-    responses={
-        **answers(LinkList),
-        200: {
-            "description": "JSON objects, one a line.",
-            "content": {LINES: {"schema": {"type": "string"}}},
-        },
-    },
-    dependencies=[reading],
-)
-async def export_bank(request: Request, bank_id: BankId) -> Any:
-    """Addition: the whole bank, exactly, as `recollect export` writes it."""
-    state = serving(request)
-    await state.read(state.memory.bank, bank_id)
-    return StreamingResponse(_lines(state, state.memory.export(bank_id)), media_type=LINES)
-
-
-async def _lines(state: Serving, exported: Iterator[dict[str, Any]]) -> AsyncIterator[bytes]:
-    def some() -> bytes:
-        return b"".join(orjson.dumps(line) + b"\n" for line in islice(exported, _AT_ONCE))
-
-    while part := await state.read(some):
-        yield part
-
-
-@router.post(
-    BANK + "/dump",
-    operation_id="import_bank",
-    responses=answers(BankAnswer, 409),
-    dependencies=[administering],
-    openapi_extra={
-        "requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
-    },
-)
-async def import_bank(request: Request, bank_id: BankId) -> Any:
-    """Addition: a bank made again from its export, under this name. It is whole or not there. Read
-    line by line: only a line may not be larger than what one request may hold."""
-    state = serving(request)
-    limit = state.body_limit(request.headers.get("authorization"))
-    given = lines_of(request, limit)
-    made = await state.write(lambda: state.memory.import_bank(given, bank_id))
-    note(request, new=made.memories)
-    return Json(holdings.profile(made))
