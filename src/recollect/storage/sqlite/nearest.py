@@ -73,7 +73,7 @@ def nearest_in_slab(
     vectors: Floats, keys: Keys, held: NDArray[np.float16] | Floats, k: int, floor: float
 ) -> Near:
     scores = vectors @ held.astype(np.float32, copy=False).T
-    which, at = np.nonzero(scores >= floor)
+    which, at = np.divmod(np.flatnonzero(scores >= floor), max(len(keys), 1))
     if len(which) > CROWD * len(vectors):  # near-duplicates by the thousand: the best will do
         keep = min(4 * k, len(keys))
         at = np.argpartition(scores, len(keys) - keep, axis=1)[:, len(keys) - keep :].ravel()

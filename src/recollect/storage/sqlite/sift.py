@@ -45,10 +45,12 @@ class Codes(NamedTuple):
     def rough(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
         """The products of all rows with a vector, and how far each may be off."""
         codes, scales, rest = _coded(vector[None])
-        dots = np.asarray(simsimd.cdist(codes, self.codes, "dot"))[0]
+        dots = np.asarray(simsimd.cdist(codes, self.codes, "dot", out_dtype="float32"))[0]
         length = float(np.linalg.norm(vector)) + float(rest[0])
         off = float(rest[0]) * self.length + length * self.remainder + _SUMS
-        return dots.astype(np.float32) * (self.scales * scales[0]), off
+        dots *= self.scales
+        dots *= scales[0]
+        return dots, off
 
     def near(self, vectors: NDArray[np.float32], floor: float) -> Near:
         """Which rows can be as near as that to which of many vectors."""
@@ -62,7 +64,8 @@ class Codes(NamedTuple):
             slab = self.codes[start : start + _SLAB]
             dots = np.asarray(simsimd.cdist(codes, slab, "dot", out_dtype="float32"))
             dots *= self.scales[start : start + _SLAB]
-            which, at = np.nonzero(dots >= least)
+            # A seventh of what `nonzero` takes over two dimensions.
+            which, at = np.divmod(np.flatnonzero(dots >= least), len(slab))
             found.append((which, at + start))
             rough.append(dots[which, at] * scales[which])
         which, rows = (np.concatenate(part) for part in zip(*found, strict=True))
