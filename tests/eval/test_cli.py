@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
 
-from recollect.cli.eval import eval_command
+from recollect.cli.run import run as ended
 
 LINES = [
     {"unit": "u1", "text": "I moved to Lisbon last week.", "speaker": "Ana", "time": "2024-05-02"},
@@ -43,10 +44,18 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@dataclass
+class Result:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
 def run(*arguments: str) -> Result:
-    app = typer.Typer()
-    app.command()(eval_command)
-    return CliRunner().invoke(app, list(arguments))
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = ended(["eval", *arguments])
+    return Result(code, out.getvalue(), err.getvalue())
 
 
 def test_json_goes_to_stdout_and_holds_every_figure(file: Path) -> None:
@@ -133,3 +142,14 @@ def test_measuring_a_file_leaves_the_users_store_alone(file: Path, tmp_path: Pat
     run(str(file), "--db", str(db), "--json")
     with recollect.open(str(db)) as memory:
         assert [bank.id for bank in memory.banks()] == ["ana"]
+
+
+def test_another_file_is_not_written_over(file: Path, tmp_path: Path) -> None:
+    page = tmp_path / "homepage.html"
+    page.write_text("<!doctype html><title>my homepage</title>")
+    refused = run(str(file), "--html", str(page))
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    assert "my homepage" in page.read_text()
+    assert run(str(file), "--html", str(page), "--force").exit_code == 0
+    assert run(str(file), "--html", str(page)).exit_code == 0  # its own report is renewed

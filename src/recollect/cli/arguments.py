@@ -114,3 +114,6 @@ def looks_like_a_file(text: str) -> bool:
     return Path(text).suffix.lower() in (TEXT_SUFFIXES | LINES_SUFFIXES) - {""} and (
         Path(text).exists() or " " not in text.strip()
     )
+
+
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is something else.")]

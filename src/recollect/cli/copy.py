@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 def copy(
     session: Session,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, DSN or server to copy from.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A file, DSN or server to copy to.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A file, DSN or server to copy from.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A file, DSN or server to copy to.")
+    ],
     bank: Annotated[
         list[str] | None,
         typer.Option("--bank", metavar="NAME", help="Only this bank; may be repeated."),

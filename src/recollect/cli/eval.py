@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.cli.arguments import Force
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from recollect.eval.gate import Verdict
     from recollect.eval.metrics import Figure
     from recollect.eval.report import Report
+    from recollect.filing import Target
 
 BY_CATEGORY = ("recall@{k}", "ndcg@10", "abstention_recall", "forbidden@10")
 BY_PART = ("recall@{k}", "ndcg@10", "all-evidence@{k}")
@@ -63,21 +66,20 @@ def eval_command(
         typer.Option(help='Exit with 1 below these, e.g. "recall@10=0.8, forbidden@10<=0".'),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    force: Force = False,
 ) -> None:
     """Measure recall quality and speed on a file of units and queries."""
-    from recollect.errors import RecollectError
+    from recollect.eval.gate import judge, parse_rules
+    from recollect.filing import Target
 
-    try:
-        from recollect.eval.gate import judge, parse_rules
-
-        rules = parse_rules(fail_under) if fail_under else ()
-        dataset = _dataset(file, form, split, bank)
-        report = _measure(dataset, db, _cut_offs(k), budget, max_tokens, ablate, seed)
-        verdicts = judge(rules, report.overall, report.by_category)
-    except RecollectError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from error
-    _publish(report, verdicts, as_json, html)
+    target = None if html is None else Target(html, "a report of recollect eval", _is_report, force)
+    if target is not None:
+        target.check()
+    rules = parse_rules(fail_under) if fail_under else ()
+    dataset = _dataset(file, form, split, bank)
+    report = _measure(dataset, db, _cut_offs(k), budget, max_tokens, ablate, seed)
+    verdicts = judge(rules, report.overall, report.by_category)
+    _publish(report, verdicts, as_json, target)
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(1)
 
@@ -144,14 +146,19 @@ def _cut_offs(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts}))
 
 
+def _is_report(begins: bytes) -> bool:
+    return begins.startswith(b"<!doctype html>") and b"<title>recollect eval: " in begins
+
+
 def _publish(
-    report: Report, verdicts: tuple[Verdict, ...], as_json: bool, html: Path | None
+    report: Report, verdicts: tuple[Verdict, ...], as_json: bool, target: Target | None
 ) -> None:
-    if html is not None:
+    if target is not None:
         from recollect.eval.html import render
 
-        html.write_text(render(report, verdicts), encoding="utf-8")
-        typer.echo(f"wrote {html}", err=True)
+        with target.written() as file:
+            file.write(render(report, verdicts).encode())
+        typer.echo(f"wrote {target.path}", err=True)
     if as_json:
         import orjson
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from recollect.cli.arguments import STATES, TYPES, After, Bank, Limit
+from recollect.cli.arguments import STATES, TYPES, After, Bank, Force, Limit
 from recollect.cli.asking import Contains, Dated, Tagged
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
     from recollect.client import Client
+    from recollect.filing import Target
     from recollect.memory import Recollect
     from recollect.types import Document, Entity, EntityProfile, Memory
 
@@ -234,43 +235,46 @@ def export(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it; - is stdout.")
     ] = "-",
+    force: Force = False,
 ) -> None:
     """The whole bank as JSON Lines, lossless; import makes it again."""
     from recollect.cli.output import emit, emit_lines, talk
+    from recollect.filing import Target
 
+    target = Target(Path(output), "an export of recollect", _is_export, force)
+    if output != "-":
+        target.check()
     with session.open_existing() as memory:
         memory.bank(bank)
         if output == "-":
             emit_lines(memory.export(bank))
             return
-        count = _write_lines(Path(output), memory.export(bank))
+        count = _write_lines(target, memory.export(bank))
     if session.json:
         emit({"bank": bank, "file": output, "lines": count})
     else:
         talk(f"wrote {count} lines to {output}")
 
 
-def _write_lines(path: Path, lines: Any) -> int:
-    """Beside the file first, then in its place: an export that fails leaves the old one."""
+def _write_lines(target: Target, lines: Any) -> int:
     import orjson
 
-    from recollect.errors import InvalidInput
-
-    if not path.name:
-        raise InvalidInput(f"{str(path)!r} is no file", hint="choose another --output")
-    partial = path.with_name(path.name + ".partial")
     count = 0
-    try:
-        with partial.open("wb") as file:
-            for line in lines:
-                file.write(orjson.dumps(line) + b"\n")
-                count += 1
-        partial.replace(path)
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be written: {error.strerror}", hint="choose another --output"
-        ) from error
+    with target.written() as file:
+        for line in lines:
+            file.write(orjson.dumps(line) + b"\n")
+            count += 1
     return count
+
+
+def _is_export(begins: bytes) -> bool:
+    import orjson
+
+    try:
+        first = orjson.loads(begins.partition(b"\n")[0])
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(first, dict) and "recollect" in first
 
 
 def config(session: Session) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 
 from recollect.config import Settings
+from recollect.errors import InvalidInput
+from recollect.filing import Target
 
 
 def description() -> dict[str, Any]:
@@ -30,7 +32,16 @@ def text() -> str:
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("which file? for example: python -m recollect.server.describe docs/openapi.json")
-    Path(sys.argv[1]).write_text(text(), encoding="utf-8")
+    target = Target(Path(sys.argv[1]), "a description of recollect's API", _is_description)
+    try:
+        with target.written() as file:
+            file.write(text().encode())
+    except InvalidInput as error:
+        sys.exit(f"error: {error}")
+
+
+def _is_description(begins: bytes) -> bool:
+    return begins.startswith(b"{") and b'"openapi"' in begins and b'"title": "recollect"' in begins
 
 
 if __name__ == "__main__":
