@@ -18,7 +18,7 @@ from recollect.storage.transfer import FORMAT, KINDS, Row, checked_head, line, m
 from recollect.types import Bank
 
 if TYPE_CHECKING:
-    from recollect.storage.base import ModelIdentity
+    from recollect.storage.base import BankStats, ModelIdentity
 
 T = TypeVar("T")
 
@@ -39,6 +39,9 @@ class ServerPlace:
             return self.asking.drive(of_banks.bank(bank))
         except NotFound:
             return None
+
+    def stats(self, bank: str) -> BankStats:
+        return self.asking.drive(of_banks.stats(bank))
 
     def digest(self, bank: str) -> Digests:
         return _digest(self.asking, path(bank, "digest"))

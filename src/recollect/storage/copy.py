@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from recollect.errors import InvalidInput
 from recollect.options import Progress
 from recollect.storage.arrival import Arrival, begin, parts, resume
-from recollect.storage.base import ModelIdentity, Store
+from recollect.storage.base import BankStats, ModelIdentity, Store
 from recollect.storage.digest import Digests, Sums, digest
 from recollect.storage.refusals import unknown_bank
 from recollect.storage.transfer import Row, batch_of, rows
@@ -64,6 +64,7 @@ class Place(Protocol):
     """Where banks are: a store, or a server that has one."""
 
     def bank(self, bank: str) -> Bank | None: ...
+    def stats(self, bank: str) -> BankStats: ...
     def digest(self, bank: str) -> Digests: ...
     def give(self, bank: str, after: Counts) -> Giving: ...
     def resume(self, bank: str, origin: Any) -> Taking | None: ...
@@ -104,7 +105,7 @@ def copy_bank(
     given = source.give(bank, taking.done if taking else {})
     taking = taking or target.begin(name, given, origin)
     resumed = sum(taking.done.values())
-    _bring(given, taking, found, progress)
+    _bring(given, taking, _telling(source, bank, progress))
     copied = Copied(bank, name, given.digests(), taking.digest(), resumed, there=False)
     if copied.same:
         taking.finish()
@@ -129,13 +130,21 @@ def _origin(bank: Bank) -> Any:
     return [bank.id, bank.created_at.isoformat(), bank.updated_at.isoformat(), bank.memories]
 
 
-def _bring(given: Giving, taking: Taking, bank: Bank, progress: Progress | None) -> None:
+def _bring(given: Giving, taking: Taking, tell: Callable[[int], None]) -> None:
     done = Counter(taking.done)
     for part in parts(given.rows):
         done.update(kind for kind, _ in part)
         taking.bring(part, done)
-        if progress:
-            progress(min(done["memory"], bank.memories), bank.memories)
+        tell(done.total())
+
+
+def _telling(source: Place, bank: str, progress: Progress | None) -> Callable[[int], None]:
+    """Rows, not memories: most of a bank's rows are links."""
+    if progress is None:
+        return lambda done: None
+    held = source.stats(bank)
+    rows = held.documents + held.entities + held.memories + sum(held.links.values())
+    return lambda done: progress(min(done, rows), rows)
 
 
 # --- a store ------------------------------------------------------------------------------------
@@ -147,6 +156,9 @@ class StorePlace:
 
     def bank(self, bank: str) -> Bank | None:
         return self.store.bank(bank)
+
+    def stats(self, bank: str) -> BankStats:
+        return self.store.stats(bank)
 
     def digest(self, bank: str) -> Digests:
         return digest(self.store.dump(bank))
