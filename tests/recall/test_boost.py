@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.language.dates import to_micros
 from recollect.lifecycle import WINDOWS as LIFETIME_DAYS
-from recollect.recall.boost import boost, lifecycle, proof, recency, temporal
+from recollect.recall.boost import boost, closeness, lifecycle, proof, recency
 from recollect.recall.pool import Pool
 from recollect.storage.base import NO_TIME
 from recollect.types import MemoryType, State, Window
@@ -103,17 +103,17 @@ MIDDLE = datetime(2026, 6, 16, tzinfo=UTC)
 )
 def test_temporal_falls_from_the_windows_centre_to_its_edge(off: float, signal: float) -> None:
     at = to_micros(MIDDLE + timedelta(days=off))
-    assert temporal(one(happened_from=at, happened_until=at), JUNE)[0] == pytest.approx(
+    assert closeness(one(happened_from=at, happened_until=at), JUNE)[0] == pytest.approx(
         signal, abs=1e-6
     )
 
 
-def test_temporal_is_a_half_when_no_time_was_asked() -> None:
-    assert temporal(one(happened_from=AT, happened_until=AT), None)[0] == 0.5
+def test_no_time_asked_for_moves_nothing() -> None:
+    assert boosted(happened_from=AT, happened_until=AT).factors["temporal"][0] == 1
 
 
 def test_temporal_of_an_undated_memory_is_a_half() -> None:
-    assert temporal(one(), JUNE)[0] == 0.5
+    assert closeness(one(), JUNE)[0] == 0.5
 
 
 def test_what_lasted_all_through_the_window_is_at_its_centre() -> None:
@@ -121,7 +121,7 @@ def test_what_lasted_all_through_the_window_is_at_its_centre() -> None:
         happened_from=to_micros(datetime(2026, 1, 1, tzinfo=UTC)),
         happened_until=to_micros(datetime(2027, 1, 1, tzinfo=UTC)),
     )
-    assert temporal(year, JUNE)[0] == pytest.approx(1.0)
+    assert closeness(year, JUNE)[0] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_lasted_all_through_the_window_is_at_its_centre() -> None:
 )
 def test_a_window_without_an_end_has_no_centre(window: Window, days: float, signal: float) -> None:
     at = ago(-days)
-    assert temporal(one(happened_from=at, happened_until=at), window)[0] == signal
+    assert closeness(one(happened_from=at, happened_until=at), window)[0] == signal
 
 
 # --- proof -------------------------------------------------------------------------------------

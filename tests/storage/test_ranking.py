@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.storage.ranking import distinct, exact_dots, widened
+from recollect.storage.ranking import counted, distinct, exact_dots, top, widened
 from recollect.storage.sqlite.columns import Postings
 
 IDS = st.lists(st.integers(0, 9), max_size=12)
@@ -36,6 +38,20 @@ def test_equal_vectors_score_equal_wherever_they_stand() -> None:
 def test_distinct_keys_are_the_set_of_all_ascending(parts: list[list[int]]) -> None:
     found = distinct(*(np.array(part, np.int64) for part in parts))
     assert found.tolist() == sorted({key for part in parts for key in part})
+
+
+@given(st.lists(st.integers(-5, 5)))
+def test_keys_are_counted_ascending(given: list[int]) -> None:
+    keys, counts = counted(np.array(given, np.int64))
+    assert list(zip(keys.tolist(), counts.tolist(), strict=True)) == sorted(Counter(given).items())
+
+
+@given(st.lists(st.integers(0, 4), max_size=60), st.integers(1, 6))
+def test_the_top_is_cut_from_the_whole_ranking_ties_by_key(given: list[int], k: int) -> None:
+    scores, keys = np.array(given, np.float32), np.arange(len(given))[::-1].astype(np.int64)
+    found, best = top(scores, keys, k)
+    ranking = sorted(zip(given, keys.tolist(), strict=True), key=lambda e: (-e[0], e[1]))
+    assert list(zip(best.tolist(), found.tolist(), strict=True)) == ranking[:k]
 
 
 @given(st.lists(IDS, max_size=5))

@@ -36,12 +36,13 @@ def boost(
     columns, at = pool.columns, to_micros(now)
     # "after Alice joined": what counts is the distance from that, not from today.
     decay = "none" if window is not None and window.near is not None else decay
+    plain = np.ones(len(pool), np.float32)  # of what was not asked for
     factors = {
         "recency": _nudge("recency", recency(columns, at, decay)),
-        "temporal": _nudge("temporal", temporal(columns, window)),
+        "temporal": plain if window is None else _nudge("temporal", closeness(columns, window)),
         "proof": _nudge("proof", proof(columns)),
-        "order": _nudge("order", timeline(columns, order)),
-        "lifecycle": lifecycle(columns, at) * _current(columns, at, superseded),
+        "order": plain if order is None else _nudge("order", timeline(columns, order)),
+        "lifecycle": _current(columns, at, superseded, lifecycle(columns, at)),
     }
     final = pool.relevance.astype(np.float32)
     for factor in factors.values():
@@ -65,12 +66,6 @@ def recency(columns: Columns, now: int, decay: str = "linear") -> Floats:
     else:
         curve = np.clip(1 - days / YEAR_DAYS, 0.1, 1)
     return np.where(dated, curve, 0.5).astype(np.float32)
-
-
-def temporal(columns: Columns, window: Window | None) -> Floats:
-    if window is None:
-        return np.full(len(columns.keys), 0.5, np.float32)
-    return closeness(columns, window)
 
 
 def closeness(columns: Columns, window: Window) -> Floats:
@@ -99,11 +94,11 @@ def closeness(columns: Columns, window: Window) -> Floats:
     return np.where(dated, near, 0.5).astype(np.float32)
 
 
-def timeline(columns: Columns, order: str | None) -> Floats:
+def timeline(columns: Columns, order: str) -> Floats:
     """ "first" and "latest" prefer an end of the timeline: a candidate's place among all dated
-    candidates, 0 to 1. Nothing asked, or no date: 0.5."""
+    candidates, 0 to 1. No date: 0.5."""
     dated = columns.happened_from != NO_TIME
-    if order is None or dated.sum() < 2:
+    if dated.sum() < 2:
         return np.full(len(dated), 0.5, np.float32)
     moments = columns.happened_from if order == "earliest" else columns.happened_until
     distinct, place = np.unique(moments[dated], return_inverse=True)
@@ -136,7 +131,9 @@ def lifecycle(columns: Columns, now: int) -> Floats:
     return np.where(over, FACTOR[Freshness.EXPIRED], factor).astype(np.float32)
 
 
-def _current(columns: Columns, now: int, superseded: float) -> Floats:
+def _current(columns: Columns, now: int, superseded: float, factor: Floats) -> Floats:
     """A value that was replaced (by the time asked about) stands back behind its successor."""
-    replaced = (columns.state == _STATES.index(State.SUPERSEDED)) & (columns.known_until <= now)
-    return np.where(replaced, superseded, 1.0).astype(np.float32)
+    replaced = columns.state == _STATES.index(State.SUPERSEDED)
+    if replaced.any():
+        factor = np.where(replaced & (columns.known_until <= now), factor * superseded, factor)
+    return factor

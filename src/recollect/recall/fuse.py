@@ -27,17 +27,18 @@ WEIGHTED: Mapping[Arm, float] = {
 def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k: int) -> Pool:
     """All candidates, best fused score first; ties by key."""
     keys = distinct(*(found.keys for found in lists.values()))
+    rank = np.zeros((len(lists), len(keys)), np.int32)
+    score = np.full(rank.shape, np.nan, np.float32)
     fused = np.zeros(len(keys), np.float64)
-    arms: dict[Arm, ArmColumn] = {}
-    for arm, found in sorted(lists.items()):  # always added up in the same order
-        rank = np.zeros(len(keys), np.int32)
-        score = np.full(len(keys), np.nan, np.float32)
-        at = np.searchsorted(keys, found.keys)
-        rank[at] = np.arange(1, len(found) + 1)
-        score[at] = found.scores
-        fused[at] += weights[arm] / (k + rank[at])
-        arms[arm] = ArmColumn(rank, score)
-    order = np.lexsort((keys, -fused))
-    columns = {arm: ArmColumn(c.rank[order], c.score[order]) for arm, c in arms.items()}
-    keys = keys[order]
-    return Pool(keys, columns, fused[order].astype(np.float32), view.columns(keys))
+    arms = sorted(lists)  # always added up in the same order
+    for row, arm in enumerate(arms):
+        found, ranks = lists[arm], np.arange(1, len(lists[arm]) + 1)
+        at = keys.searchsorted(found.keys)
+        rank[row, at] = ranks
+        score[row, at] = found.scores
+        fused[at] += weights[arm] / (k + ranks)
+    total = fused.astype(np.float32)
+    order = np.argsort(-total, kind="stable")  # keys ascend
+    rank, score, keys = rank[:, order], score[:, order], keys[order]
+    columns = {arm: ArmColumn(rank[row], score[row]) for row, arm in enumerate(arms)}
+    return Pool(keys, columns, total[order], view.columns(keys))

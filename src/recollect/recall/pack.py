@@ -14,8 +14,8 @@ from recollect.types import Chunk
 
 
 def order(pool: Pool) -> NDArray[np.int64]:
-    """Rows of the pool, best final score first; ties by fused score, then by key."""
-    return np.lexsort((pool.keys, -pool.fused, -pool.final))
+    """Rows of the pool, best final score first; ties by fused score, then by key, as they stand."""
+    return np.argsort(-pool.final, kind="stable")
 
 
 def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:

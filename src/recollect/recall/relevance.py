@@ -51,7 +51,7 @@ def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Poo
     signals = {
         "semantic": nothing if vector is None else _similarity(view, vector, pool),
         "keyword": _keyword(view, query, pool) if Arm.KEYWORD in pool.arms else nothing,
-        "graph": nothing if graph is None else np.nan_to_num(graph.score) / np.float32(3),
+        "graph": nothing if graph is None else np.where(graph.rank, graph.score, 0) / np.float32(3),
         "window": _window(pool.columns, query),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
     }
@@ -134,7 +134,8 @@ def judge(pool: Pool, calibration: Calibration) -> Pool:
     }
     logit = np.full(len(pool), calibration.bias, np.float32)
     for term in terms.values():
-        logit = logit + np.where(np.isnan(term), np.float32(0), term)
+        unknown = np.isnan(term)
+        logit += np.where(unknown, np.float32(0), term) if unknown.any() else term
     return replace(pool, terms=terms, relevance=sigmoid(logit), calibration=calibration, rest=None)
 
 

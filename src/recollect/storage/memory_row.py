@@ -10,6 +10,7 @@ import orjson
 
 from recollect.language.dates import from_micros, to_micros
 from recollect.types import Memory, MemoryType, State
+from recollect.types.making import maker
 
 _AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence", "duration_s")
 _TIMES = ("valid_until", "last_reviewed_at")
@@ -17,6 +18,7 @@ _TUPLES = ("tags", "recall_when", "source_ids")
 _NOTHING: dict[str, Any] = {}
 _TYPE = {t.value: t for t in MemoryType}
 _STATE = {s.value: s for s in State}
+_make_memory = maker(Memory)  # an answer may be hundreds of rows
 
 MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
     occurred_start, occurred_end, occurred_grain, mentioned_at, last_mentioned_at,
@@ -56,7 +58,7 @@ def weighed(m: Memory) -> tuple[Any, ...]:
 def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) -> Memory:
     # Most were mentioned once and never changed: a time is made once where two are the same.
     mentioned, created = _when(row[12]), _when(row[14])
-    return Memory(
+    return _make_memory(
         id=row[1],
         bank=bank,
         type=_TYPE[row[2]],

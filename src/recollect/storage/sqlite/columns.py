@@ -136,13 +136,13 @@ class Postings:
             self.tail_ids.searchsorted(wanted, "right"),
         )
         late = np.minimum(highs - lows, limit)
-        more = self.tail_rows[_before(highs, late)]
+        more = self.tail_rows[places_before(highs, late)]
         lows, highs = self.ids.searchsorted(wanted), self.ids.searchsorted(wanted, "right")
         early = np.minimum(highs - lows, limit - late)
-        return np.concatenate([self.rows[_before(highs, early)], more])
+        return np.concatenate([self.rows[places_before(highs, early)], more])
 
 
-def _before(ends: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def places_before(ends: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """So many places before each end."""
     done = np.cumsum(counts)
     return np.arange(done[-1] if len(done) else 0) + np.repeat(ends - done, counts)

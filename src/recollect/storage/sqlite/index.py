@@ -26,7 +26,7 @@ from recollect.storage.ranking import (
     top,
     weighted_tf,
 )
-from recollect.storage.sqlite.columns import Column, Postings, Rows
+from recollect.storage.sqlite.columns import Column, Postings, Rows, places_before
 from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
 from recollect.storage.sqlite.sift import Coding, among_best
 from recollect.storage.sqlite.slab import FeatureRow, Lists, Slab, slab_of
@@ -84,10 +84,14 @@ class Snapshot:
         return np.searchsorted(self.keys, keys).astype(np.int32)
 
     def known(self, keys: NDArray[np.int64]) -> Mask:
+        return self.among(keys, self.alive)
+
+    def among(self, keys: NDArray[np.int64], mask: Mask) -> Mask:
+        """Which keys are rows of the mask."""
         if not len(self.keys):
             return np.zeros(len(keys), np.bool_)
         rows = np.minimum(self.rows_of(keys), len(self.keys) - 1)
-        return (self.keys[rows] == keys) & self.alive[rows]
+        return mask[rows] & (self.keys[rows] == keys)
 
     # --- filters ---------------------------------------------------------------------------
 
@@ -228,8 +232,12 @@ class Snapshot:
             inside &= (ended > start) | ((ended == began) & (began >= start))
         return np.flatnonzero(inside).astype(np.int32)
 
-    def entities_of(self, row: int) -> NDArray[np.int64]:
-        return self.entity_ids[self.entity_offsets[row] : self.entity_offsets[row + 1]]
+    def entities_of(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The entities that rows name, end to end, and how many each does; a row that is not there
+        names none."""
+        ends = self.entity_offsets[np.minimum(rows + 1, len(self.keys))]
+        counts = ends - self.entity_offsets[rows]
+        return self.entity_ids[places_before(ends, counts)], counts
 
 
 class _Listed(NamedTuple):

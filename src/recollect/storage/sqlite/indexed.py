@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from recollect.storage.base import (
     Keys,
     Sharing,
 )
-from recollect.storage.ranking import distinct
+from recollect.storage.ranking import counted, distinct
 from recollect.storage.sqlite.columns import Rows
 from recollect.storage.sqlite.index import Snapshot
 from recollect.storage.sqlite.nearest import nearest_of_many
@@ -65,10 +66,7 @@ class IndexedView(ABC):
         return self.snapshot.similarity(vector, self.snapshot.rows_of(keys))
 
     def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]:
-        known = self.snapshot.known(keys)
-        out = np.zeros(len(keys), np.bool_)
-        out[known] = self.snapshot.mask(allowed)[self.snapshot.rows_of(keys[known])]
-        return out
+        return self.snapshot.among(keys, self.snapshot.mask(allowed))
 
     def expand(
         self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
@@ -105,8 +103,9 @@ class IndexedView(ABC):
         )
 
     def entities_of(self, keys: Keys) -> list[list[int]]:
-        snapshot = self.snapshot
-        return [snapshot.entities_of(row).tolist() for row in snapshot.rows_of(keys).tolist()]
+        ids, counts = self.snapshot.entities_of(self.snapshot.rows_of(keys))
+        each = iter(ids.tolist())
+        return [list(islice(each, count)) for count in counts.tolist()]
 
     def naming(
         self, entities: Sequence[int], allowed: Filter, limit: int
@@ -123,23 +122,20 @@ class IndexedView(ABC):
         """Rows that share an entity with the seeds, and how many they share; of each entity at
         most `per_entity` rows, the newest."""
         snapshot = self.snapshot
-        named = [
-            np.array(entities, np.int64),
-            *(snapshot.entities_of(r) for r in snapshot.rows_of(seeds).tolist()),
-        ]
-        wanted = distinct(*named)
+        named, _ = snapshot.entities_of(snapshot.rows_of(seeds))
+        wanted = distinct(np.array(entities, np.int64), named)
         found = snapshot.entities.newest(wanted, per_entity)
         if not mask[found].all():  # what may not be seen takes nobody's place
             seen = [rows[mask[rows]] for rows in snapshot.entities.get_many(wanted)]
             found = np.concatenate([rows[-per_entity:] for rows in seen])
-        return np.unique(found, return_counts=True)
+        return counted(found)
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
         found = self.links_of(keys)
         # Filtered before it is cut: what may not be seen takes nobody's place.
         seen = np.flatnonzero(self.allows(found.target, allowed))
-        keep = seen[_nth_of_group(found.source[seen]) < per_node]
+        keep = seen if len(seen) <= per_node else seen[_nth_of_group(found.source[seen]) < per_node]
         return Edges(found.source[keep], found.target[keep], found.weight[keep], found.causal[keep])
 
     # --- what is known of given memories -------------------------------------------------

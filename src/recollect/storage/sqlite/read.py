@@ -95,15 +95,8 @@ class SqliteView(IndexedView):
 
     def _named(self, keys: Keys) -> list[tuple[str, ...]]:
         """The names that each memory holds; none where one is newer than the snapshot."""
-        snapshot, names = self.snapshot, self.entity_cache.names
-        at, offsets = snapshot.rows_of(keys), snapshot.entity_offsets
-        starts = offsets[at].tolist()
-        ends = offsets[np.minimum(at + 1, len(snapshot.keys))].tolist()
-        ids = snapshot.entity_ids
-        return [
-            tuple([names[e] for e in ids[start:end].tolist() if e in names])
-            for start, end in zip(starts, ends, strict=True)
-        ]
+        names = self.entity_cache.names
+        return [tuple([names[e] for e in ids if e in names]) for ids in self.entities_of(keys)]
 
     def newest(self) -> Memory | None:
         """Told last. A correction has a later key than what was told before it, so the walk from
