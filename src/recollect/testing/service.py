@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from recollect.errors import Conflict, LeaseLost, NotFound, RecollectError
+from recollect.errors import Conflict, LeaseLost, NotFound
 from recollect.ids import new_id
 from recollect.language.dates import from_micros
 from recollect.storage.base import Batch, Lease, NewDocument, NewOperation, Step, Store
+from recollect.testing.claims import refused
 from recollect.testing.reference import BANK
 from recollect.types import ApiKey, Entity, Operation, OperationState, Scope
 
@@ -32,14 +33,6 @@ def accepted(**changes: Any) -> NewOperation:
 
 def lease(until: int = NOW + 30 * SECOND, worker: str = "w") -> Lease:
     return Lease(worker, new_id(), until)
-
-
-def refused(kind: type[RecollectError], call: Callable[[], object]) -> None:
-    try:
-        call()
-    except kind:
-        return
-    raise AssertionError(f"{kind.__name__} was not raised")
 
 
 class ServiceContract:
