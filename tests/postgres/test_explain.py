@@ -34,6 +34,7 @@ INSERT INTO features (bank_id, key, type, state, vector, record, happened_from, 
     CASE WHEN key % 200 = 0 THEN ARRAY['rare'] ELSE '{}' END FROM made;
 INSERT INTO memories (bank_id, key, id, type, state, text, created_at, updated_at, tokens, known_from, entities)
   SELECT bank_id, key, 'm' || key, 'world', 'active', 'text', 0, 0, 5, 0, ARRAY[key % 5000, key % 31] FROM made;
+INSERT INTO tokens (bank_id, key, terms) SELECT bank_id, key, '\\x00' FROM made;
 INSERT INTO mentions SELECT bank_id, key % 5000, key FROM made
   UNION SELECT bank_id, key % 31, key FROM made;
 INSERT INTO links SELECT bank_id, key, key - 1, 'semantic', 0.8 FROM made WHERE key % 3 = 0;
@@ -49,7 +50,7 @@ def tables(postgres: str) -> Iterator[Db]:
     with psycopg.connect(postgres, autocommit=True) as db:
         db.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(schema)))
         db.execute(FILL.encode())
-        for table in ("features", "memories", "mentions", "links", "postings"):
+        for table in ("features", "memories", "tokens", "mentions", "links", "postings"):
             db.execute(f"VACUUM ANALYZE {table}".encode())
         yield db
         db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
@@ -97,6 +98,16 @@ def test_expansion_follows_entities_and_links_by_their_indexes(tables: Db) -> No
         indexes, plan = used(tables, "expand", allowed, **asked)
         assert {"memories_pkey", "mentions_pkey", "links_pkey", "links_target", index} <= indexes
         assert "Seq Scan" not in plan
+
+
+@pytest.mark.parametrize("after", [0, 50_000, 99_900])
+def test_what_is_newer_than_a_key_is_read_by_the_keys_of_every_table(
+    tables: Db, after: int
+) -> None:
+    indexes, plan = used(tables, "index_slab", after=after, limit=4096, blank=b"")
+    assert indexes == {"features_pkey", "tokens_pkey", "memories_pkey"}
+    assert plan.count("AND (key > ") >= 3
+    assert "Seq Scan" not in plan
 
 
 def test_exact_search_of_a_small_bank_does_not_read_the_large_one(tables: Db) -> None:

@@ -17,6 +17,7 @@ from recollect.cli.demo import BANK, QUESTIONS, TODAY, story
 from recollect.eval import load
 from recollect.eval.load import data_folder
 from recollect.recall.result import RecallResult
+from recollect.storage.postgres.store import PostgresStore
 
 SCORES = 1e-4
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -36,16 +37,17 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 TIME_QUESTIONS = ("What happened in February 2024?", "what did she say last month", "before 2025")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[0, 2_000_000], ids=["searched there", "held here"])
 def both(
-    tmp_path_factory: pytest.TempPathFactory, postgres: str
+    tmp_path_factory: pytest.TempPathFactory, postgres: str, request: pytest.FixtureRequest
 ) -> Iterator[tuple[Recollect, Recollect]]:
-    """The same banks in either store, with the shipped model."""
+    """The same banks in either store, with the shipped model; searched by the server, or held."""
     name = f"parity_{uuid4().hex[:12]}"
     path = tmp_path_factory.mktemp("parity") / "memory.db"
-    with recollect.open(path) as one, recollect.open(postgres, pg_schema=name) as two:
+    server = recollect.open(postgres, pg_schema=name, held_facts=request.param)
+    with recollect.open(path) as one, server as two:
         one.retain(BANK, story())
-        two.import_bank(one.export(BANK))
+        brought(one, two, BANK)
         yield one, two
     with psycopg.connect(postgres, autocommit=True) as db:
         db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
@@ -106,8 +108,14 @@ def development(both: tuple[Recollect, Recollect]) -> tuple[str, list[str]]:
             for n, unit in enumerate(unit for d in dialogues for unit in d.units)
         ]
         one.retain("dialogue", items)
-        two.import_bank(one.export("dialogue"))
+        brought(one, two, "dialogue")
     return "dialogue", [query.text for d in dialogues for query in d.queries]
+
+
+def brought(one: Recollect, two: Recollect, bank: str) -> None:
+    two.import_bank(one.export(bank))
+    assert isinstance(two.store, PostgresStore)
+    assert two.store.hold(bank) == bool(two.settings.held_facts)
 
 
 def alike(

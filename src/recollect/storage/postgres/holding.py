@@ -105,11 +105,12 @@ class Holding:
                 return None
             if held.index.seq < head.seq:
                 held.catch_up(bank, head, session)
+                self._make_room()
             return Held(held.index.snapshot(), held.loaded)
 
     def pays(self, bank: str, head: Head, searches: int = 1) -> bool:
         """Whether so many searches more make it worth reading the bank."""
-        if head.size > self._most:
+        if head.size >= self._most:
             return False
         with self._lock:
             count = self._searches.pop(bank, 0) + searches
@@ -119,8 +120,8 @@ class Holding:
         return count * WORTH >= head.size
 
     def take(self, bank: str, head: Head, session: Session) -> Held | None:
-        """Read the bank and hold it, unless it is larger than all that may be held."""
-        if head.size > self._most:
+        """Read the bank and hold it, unless it is as large as all that may be held."""
+        if head.size >= self._most:
             return None
         taken = _Bank(head)
         taken.read(bank, head, session)
@@ -128,10 +129,15 @@ class Holding:
             self._banks[bank] = taken
             self._banks.move_to_end(bank)
             self._searches.pop(bank, None)
-            held = sum(other.index.rows for other in self._banks.values())
-            while held > self._most and len(self._banks) > 1:
-                held -= self._banks.popitem(last=False)[1].index.rows
+        self._make_room()
         return Held(taken.index.snapshot(), taken.loaded)
+
+    def _make_room(self) -> None:
+        """Whoever still reads a bank that goes has it whole."""
+        with self._lock:
+            held = sum(bank.index.rows for bank in self._banks.values())
+            while held > self._most:
+                held -= self._banks.popitem(last=False)[1].index.rows
 
     def take_aside(self, bank: str, take: Callable[[str], object]) -> None:
         """The same on a thread of its own: who asked is answered by the server meanwhile."""

@@ -211,8 +211,8 @@ SELECT string_agg(int8send(s.key) || s.record || coalesce(halfvec_send(s.vector)
   json_agg(s.entities)::text
 FROM (
   SELECT f.key, f.record, f.vector, t.terms, f.tags, m.entities FROM features f
-  JOIN tokens t ON t.bank_id = %(bank)s AND t.key = f.key
-  JOIN memories m ON m.bank_id = %(bank)s AND m.key = f.key
+  JOIN tokens t ON t.bank_id = %(bank)s AND t.key = f.key AND t.key > %(after)s
+  JOIN memories m ON m.bank_id = %(bank)s AND m.key = f.key AND m.key > %(after)s
   WHERE f.bank_id = %(bank)s AND f.key > %(after)s ORDER BY f.key LIMIT %(limit)s
 ) s
 
