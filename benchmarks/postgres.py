@@ -8,7 +8,9 @@ on this machine (without --dsn one is started, from the package that the tests u
 `benchmarks.synthetic`; vectors are the shipped model's, made once and kept in
 benchmarks/.cache, or with --stand-in those of `recollect.testing.FakeEmbedder`, which shares
 words between texts but means nothing. Retain is measured with the vectors at hand: embedding
-costs the same on every store. Written to results/postgres-SIZE.json.
+costs the same on every store. Recall is measured from a bank that this process holds, as it does
+once it has asked a few times, and as the server answers it before that (`recall_there`); questions
+that warm up are others than those measured. Written to results/postgres-SIZE.json.
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ import numpy as np
 import orjson
 import psycopg
 
-from machine import write
+from machine import rss_mb, write
 from processes import cpu_s, with_children
 from recollect.memory import Recollect, open_memory
 from recollect.models.base import Embedder, Encoded
 from recollect.models.registry import load_embedder
 from recollect.storage.base import Batch, Filter, Floats, TagLeaf
 from recollect.storage.postgres.search import Searching
+from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import FakeEmbedder
 from synthetic import Fact, facts
 
@@ -162,21 +165,37 @@ def measure(dsn: str, cpu: Callable[[], float], size: int, given: Any) -> dict[s
     schema = f"bench_{size}"
     if not given.reuse:
         dropped(dsn, schema)
-    with open_memory(dsn, pg_schema=schema, reranker="none", cache_entries=0) as memory:
+    asked, others = questions(everything, given.queries)
+    found: dict[str, Any] = {"facts": size, "embedder": model.name, **server_facts(dsn)}
+    with opened(dsn, schema) as memory:
         memory.embedder = Ready(model, [fact.text for fact in everything])
-        found: dict[str, Any] = {"facts": size, "embedder": model.name, **server_facts(dsn)}
         if not given.reuse:
             found["retain"] = filled(memory, everything, cpu)
             found["indexed"] = indexed(memory, cpu)
         settled(dsn, schema)
         found["committed"] = committed(memory, cpu)
-        asked = everything[:: max(1, size // given.queries)][: given.queries]
-        found["recall"] = recalls(memory, asked, cpu)
-        found["search"] = searches(memory, asked, model)
         found["disk_bytes_a_fact"] = memory.stats(BANK).bytes / size
+    with opened(dsn, schema) as memory:
+        memory.embedder = model
+        found["read"] = read(memory, cpu, size)
+        found["recall"] = recalls(memory, asked, others, cpu)
+    with opened(dsn, schema, held_facts=0) as memory:
+        memory.embedder = model
+        found["recall_there"] = recalls(memory, asked, others, cpu)
+        found["search"] = searches(memory, asked, model)
     if not given.keep:
         dropped(dsn, schema)
     return found
+
+
+def opened(dsn: str, schema: str, **settings: Any) -> Recollect:
+    return open_memory(dsn, pg_schema=schema, reranker="none", cache_entries=0, **settings)
+
+
+def questions(everything: Sequence[Fact], count: int) -> tuple[list[Fact], list[Fact]]:
+    """Facts to ask for, all over the bank, and as many others to warm up with."""
+    step = max(2, len(everything) // count)
+    return list(everything[::step][:count]), list(everything[step // 2 :: step][:count])
 
 
 def dropped(dsn: str, schema: str) -> None:
@@ -251,8 +270,24 @@ def indexed(memory: Recollect, cpu: Callable[[], float]) -> Any:
     return {"up_to": upto, "wall_s": time.perf_counter() - wall, "cpu_s": cpu() - theirs}
 
 
-def recalls(memory: Recollect, asked: Sequence[Fact], cpu: Callable[[], float]) -> Any:
-    for fact in asked:
+def read(memory: Recollect, cpu: Callable[[], float], size: int) -> Any:
+    """A bank into this process's memory, whole."""
+    store, before = memory.store, rss_mb()
+    assert isinstance(store, PostgresStore)
+    mine, theirs = time.process_time(), cpu()
+    store.hold(BANK)
+    client, there = time.process_time() - mine, cpu() - theirs
+    return {
+        "client_cpu_us_a_fact": client / size * 1e6,
+        "server_cpu_us_a_fact": there / size * 1e6,
+        "memory_bytes_a_fact": (rss_mb() - before) * 2**20 / size,
+    }
+
+
+def recalls(
+    memory: Recollect, asked: Sequence[Fact], others: Sequence[Fact], cpu: Callable[[], float]
+) -> Any:
+    for fact in others:
         memory.recall(BANK, fact.question)  # plans and pages warm, on both sides; names learnt
     mine, theirs, wall = time.process_time(), cpu(), time.perf_counter()
     hits = 0

@@ -4,7 +4,9 @@ One server (the one that the peer brings: it has the extensions that the peer wa
 each, the same facts and queries, budget mid, reranker off on both sides, embedding included on
 both. CPU counts whatever a call makes busy: this process, the peer's API process, and every
 process of PostgreSQL, connections that have ended included. Blocks of queries take turns, so
-that both meet the same machine.
+that both meet the same machine, and other queries than those measured warm up. Of ourselves there
+are two: as installed, where this process holds a bank that it asks often, and one that never
+holds any, so that the server searches.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from recollect.memory import open_memory
 
 BLOCK = 10  # queries; a clock that ticks every 10 ms cannot tell what one costs
 ROUNDS = 2
+THERE = "recollect, searched there"
 MAX_TOKENS = 4096
 Cpu = dict[str, float]
 
@@ -60,7 +63,7 @@ class Theirs:
 
 
 def run(size: int, queries: int) -> None:
-    bank = made_up(size, queries)
+    bank = made_up(size, 2 * queries)
     with hindsight.server() as running:
         dsn = running.database("recollect")
 
@@ -70,8 +73,15 @@ def run(size: int, queries: int) -> None:
                 "postgres": cpu_s(running.postgres_pids()),
             }
 
-        with open_memory(dsn, reranker="none", cache_entries=0) as memory:
-            sides: dict[str, Side] = {"hindsight": Theirs(running), "recollect": Ours(memory)}
+        with (
+            open_memory(dsn, reranker="none", cache_entries=0) as memory,
+            open_memory(dsn, reranker="none", cache_entries=0, held_facts=0) as there,
+        ):
+            sides: dict[str, Side] = {
+                "hindsight": Theirs(running),
+                "recollect": Ours(memory),
+                THERE: Ours(there),
+            }
             found = measured(sides, bank, cpu, [dsn, running.database("hindsight")])
         found["server"] = server_facts(dsn)
     found |= {"facts": size, "budget": "mid", "reranker": "off", "peer": hindsight.VERSION}
@@ -83,7 +93,7 @@ def measured(
     sides: dict[str, Side], bank: Bank, cpu: Callable[[], Cpu], databases: Sequence[str]
 ) -> dict[str, Any]:
     """Recall twice: as the load left the tables, and after they were tidied up and counted."""
-    retain = {name: retained(side, bank, cpu) for name, side in sides.items()}
+    retain = {name: retained(sides[name], bank, cpu) for name in ("hindsight", "recollect")}
     fresh = asked(sides, bank, cpu)
     for address in databases:
         settled(address)
@@ -94,12 +104,13 @@ def measured(
 
 def asked(sides: dict[str, Side], bank: Bank, cpu: Callable[[], Cpu]) -> dict[str, Any]:
     """What a recall costs each side, taking turns block by block, and how the two compare."""
+    measured, others = bank.queries[::2], bank.queries[1::2]
     for side in sides.values():  # plans, pages and names warm, on every side
-        for query in bank.queries:
+        for query in others:
             side.found(bank.id, query)
     blocks = {name: list[Block]() for name in sides}
-    for at in range(0, ROUNDS * len(bank.queries), BLOCK):
-        queries = [bank.queries[(at + i) % len(bank.queries)] for i in range(BLOCK)]
+    for at in range(0, ROUNDS * len(measured), BLOCK):
+        queries = [measured[(at + i) % len(measured)] for i in range(BLOCK)]
         order = list(sides) if at // BLOCK % 2 else list(reversed(sides))
         for name in order:
             blocks[name].append(block(sides[name], bank.id, queries, cpu))
@@ -111,6 +122,7 @@ def asked(sides: dict[str, Side], bank: Bank, cpu: Callable[[], Cpu]) -> dict[st
     return {
         **found,
         "ratio": found["hindsight"]["cpu_ms"] / found["recollect"]["cpu_ms"],
+        "ratio_there": found["hindsight"]["cpu_ms"] / found[THERE]["cpu_ms"],
         "ratio_by_block": [min(ratios), statistics.median(ratios), max(ratios)],
     }
 
@@ -179,12 +191,16 @@ def server_facts(dsn: str) -> dict[str, str]:
 
 def show(found: dict[str, Any]) -> None:
     for verb in ("retain", "recall_after_load", "recall"):
-        for name in ("hindsight", "recollect"):
+        for name in ("hindsight", "recollect", THERE):
+            if name not in found[verb]:
+                continue
             one = found[verb][name]
             parts = "  ".join(
                 f"{part} {one[f'{part}_cpu_ms']:.1f}" for part in ("client", "api", "postgres")
             )
-            print(f"{verb:17} {name:10} {one['cpu_ms']:7.1f} CPU-ms  ({parts})")
+            print(f"{verb:17} {name:25} {one['cpu_ms']:7.1f} CPU-ms  ({parts})")
         blocks = found[verb].get("ratio_by_block", ())
         spread = f" (blocks of {BLOCK}: {blocks[0]:.1f} to {blocks[-1]:.1f})" if blocks else ""
         print(f"{verb:17} Hindsight needs {found[verb]['ratio']:.1f} × as much{spread}")
+        if "ratio_there" in found[verb]:
+            print(f"{verb:17} … as when the server searches: {found[verb]['ratio_there']:.1f} ×")
