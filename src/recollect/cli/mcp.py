@@ -118,7 +118,8 @@ def _incomplete(package: str | None) -> Exception:
     from recollect.errors import ConfigError
 
     return ConfigError(
-        f"serving agents needs the package {package}", hint="pip install 'recollect[mcp]'"
+        f"serving agents needs a package that is not here: {package}",
+        hint="pip install 'recollect[mcp]'",
     )
 
 

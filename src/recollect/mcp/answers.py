@@ -276,17 +276,20 @@ def listed(banks: Sequence[Bank], default: str) -> Answer:
             for bank in banks
         ],
     }
-    lines = [
-        f"{bank.id}{' (default)' if bank.id == default else ''}: {bank.memories} memories, "
-        f"{bank.documents} documents, updated {bank.updated_at:%Y-%m-%d}"
-        for bank in banks
-    ]
+    lines = [_bank_line(bank, default) for bank in banks]
     if len(every) > BANKS:
         out["more"] = len(every) - BANKS
         lines.append(f"and {len(every) - BANKS} more")
     if default not in {bank.id for bank in every}:
         lines.append(f"{default} (default): empty so far; retain() creates it")
     return Answer("\n".join(lines), out)
+
+
+def _bank_line(bank: Bank, default: str) -> str:
+    memories = "1 memory" if bank.memories == 1 else f"{bank.memories} memories"
+    documents = "1 document" if bank.documents == 1 else f"{bank.documents} documents"
+    name = f"{bank.id} (default)" if bank.id == default else bank.id
+    return f"{name}: {memories}, {documents}, updated {bank.updated_at:%Y-%m-%d}"
 
 
 # --- words -----------------------------------------------------------------------------------

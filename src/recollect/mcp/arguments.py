@@ -30,6 +30,22 @@ _WANTED: Mapping[Kind, str] = {
     "number": "a number",
     "flag": "true or false",
 }
+# Names that agents try, having seen them elsewhere, and what they are called here.
+_CALLED: Mapping[str, tuple[str, ...]] = {
+    "limit": ("k",),
+    "n": ("k",),
+    "top_k": ("k",),
+    "kind": ("type",),
+    "text": ("content", "body"),
+    "memory": ("content",),
+    "content": ("body",),
+    "memory_id": ("id",),
+    "user_id": ("bank",),
+    "bank_id": ("bank",),
+    "group_id": ("bank",),
+    "threshold": ("min_score",),
+    "date": ("timestamp", "as_of"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +87,11 @@ def checked(tool: str, arguments: Arguments, given: Mapping[str, Any]) -> dict[s
     """What was given, each value as its kind; an argument that is null was not given."""
     for name in given:
         if name not in arguments:
-            near = difflib.get_close_matches(name, list(arguments), 1)
-            known = "arguments: " + ", ".join(arguments)
+            meant = _meant(name, arguments)
+            known = "arguments: " + ", ".join(arguments) if arguments else f"{tool} takes none"
             raise InvalidInput(
                 f"{tool} has no argument {name!r}",
-                hint=f"did you mean {near[0]!r}? {known}" if near else known,
+                hint=f"did you mean {meant!r}? {known}" if meant else known,
             )
     missing = [n for n, a in arguments.items() if a.required and given.get(n) is None]
     if missing:
@@ -88,6 +104,12 @@ def checked(tool: str, arguments: Arguments, given: Mapping[str, Any]) -> dict[s
         for name, value in given.items()
         if value is not None
     }
+
+
+def _meant(name: str, arguments: Arguments) -> str | None:
+    """What other memories call it, or what it is spelt like."""
+    called = next((ours for ours in _CALLED.get(name, ()) if ours in arguments), None)
+    return called or next(iter(difflib.get_close_matches(name, list(arguments), 1, 0.7)), None)
 
 
 def _value(name: str, argument: Argument, value: Any) -> Any:

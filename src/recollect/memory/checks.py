@@ -67,8 +67,10 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
 def check_bank_name(bank: str) -> None:
     named = isinstance(bank, str) and bank.strip() and len(bank) <= 200 and _plain(bank)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not named:
+        shown = repr(bank)
         raise InvalidInput(
-            f"{bank!r} is no name for a bank"[:300], hint="use a text of 1 to 200 characters"
+            f"{shown if len(shown) <= 80 else shown[:79] + '…'} is no name for a bank",
+            hint="use a text of 1 to 200 characters",
         )
 
 
