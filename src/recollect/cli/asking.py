@@ -100,7 +100,7 @@ class Asking:
     ] = None
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="WHEN", help="Ask as if it were then (query_timestamp)."),
+        typer.Option("--at", "--query-timestamp", metavar="WHEN", help="Ask as if it were then."),
     ] = None
     start: Annotated[
         str | None, typer.Option("--from", metavar="WHEN", help="Start of the time asked about.")

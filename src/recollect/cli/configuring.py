@@ -18,7 +18,7 @@ def configure(
         typer.Argument(metavar="[NAME=VALUE]...", help="Values are JSON or text; NAME= removes."),
     ] = None,
 ) -> None:
-    """Show the settings of a bank, or change some; the bank is made if it is not there."""
+    """Show or change the settings of a bank. It is made if it is not there."""
     from recollect.cli.output import emit
     from recollect.cli.tables import show_fields
 

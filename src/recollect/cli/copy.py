@@ -31,7 +31,7 @@ def copy(
         typer.Option("--as", metavar="NAME", help="The name in the target, for one bank."),
     ] = None,
 ) -> None:
-    """Copy banks to another store or server, exactly; an interrupted copy goes on where it stopped.
+    """Copy banks to another store or server, exactly. An interrupted copy goes on where it stopped.
 
     Both sides are compared at the end, by counts and hashes. Exit code 1: they differ.
     """

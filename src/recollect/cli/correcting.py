@@ -81,7 +81,7 @@ def relate(
         typer.Argument(metavar="[ID[=WEIGHT]]...", help="What it points at; weights from 0 to 1."),
     ] = None,
 ) -> None:
-    """Say what a memory points at, in place of what was said before; none takes it back."""
+    """Say what a memory points at. It replaces what was said before; none takes it back."""
     from recollect.cli.output import emit, talk
 
     links = dict(_weighed(target) for target in targets or ())

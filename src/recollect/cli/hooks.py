@@ -24,7 +24,7 @@ HookedClient = Annotated[str, typer.Argument(metavar="CLIENT", help="claude-code
 hooks_app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Recall on every prompt and retain when the agent stops, without being asked.",
+    help="Recall on every prompt, retain when the agent stops. Without being asked.",
 )
 
 

@@ -20,6 +20,7 @@ Db = Annotated[
     str | None,
     typer.Option(
         "--db",
+        metavar="STORE",
         envvar="RECOLLECT_DB",
         show_envvar=True,
         help="The store: a file, a DSN, or a server's http://…",
@@ -28,13 +29,18 @@ Db = Annotated[
 Config = Annotated[
     Path | None,
     typer.Option(
-        "--config", envvar="RECOLLECT_CONFIG", show_envvar=True, help="A TOML file of settings."
+        "--config",
+        metavar="FILE",
+        envvar="RECOLLECT_CONFIG",
+        show_envvar=True,
+        help="A TOML file of settings.",
     ),
 ]
 ReadDsn = Annotated[
     str | None,
     typer.Option(
         "--read-dsn",
+        metavar="DSN",
         envvar="RECOLLECT_READ_DSN",
         show_envvar=True,
         help="A replica of a PostgreSQL store: recalls read there.",

@@ -257,7 +257,7 @@ def reembed(
     session: Session,
     bank: Annotated[str, typer.Argument(metavar="BANK", help="The bank.")],
 ) -> None:
-    """Make a bank's vectors anew with the embedder in force; resumes where it stopped."""
+    """Make a bank's vectors anew. With the embedder in force; resumes where it stopped."""
     from recollect.cli.output import emit, talk
     from recollect.cli.progress import progress_bar
 

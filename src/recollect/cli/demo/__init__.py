@@ -34,13 +34,14 @@ class Question:
 
 
 QUESTIONS = (
-    Question("meaning, words and links together", "Which customers did we lose?"),
+    Question("meaning: asked in other words than it was said", "Why are the invoices wrong?"),
     Question("an exact code, among texts that all sound alike", "E-1093"),
     Question(
         "several hops: Alice → manager → team → project",
         "What did Alice's manager's team work on?",
         {"budget": "high"},
     ),
+    Question("meaning, words and links together", "Which customers did we lose?"),
     Question("time: a season becomes a range of dates", "What happened last spring?"),
     Question("cause: what led to it", "Why is the mobile app late?"),
     Question("effect: what it led to", "What happened after the pricing change?"),
@@ -76,6 +77,7 @@ def demo(
     from recollect.cli.output import emit, talk
 
     with _memory(session, keep) as memory:
+        memory.warm()  # or the first answer would tell how long the models take to load
         retained = memory.retain(BANK, story())
         if session.json:
             emit(_as_json(memory, len(retained.ids), hits))
