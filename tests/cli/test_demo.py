@@ -40,6 +40,16 @@ def test_every_question_is_really_asked(shown: dict[str, Any]) -> None:
     assert [q["query"] for q in shown["questions"]] == [q.query for q in QUESTIONS]
 
 
+def test_the_first_question_is_answered_first(shown: dict[str, Any]) -> None:
+    assert "an invoice has no tax region" in _best(shown, QUESTIONS[0].query)[0]
+
+
+def test_several_hops_reach_the_project(shown: dict[str, Any]) -> None:
+    found = " ".join(_best(shown, "What did Alice's manager's team work on?"))
+    for step in ("manager is Dana", "Dana Okafor leads the Harbor", "Harbor team built Lighthouse"):
+        assert step in found
+
+
 def test_an_exact_code_finds_its_memories(shown: dict[str, Any]) -> None:
     assert all("E-1093" in text for text in _best(shown, "E-1093")[:2])
 

@@ -31,6 +31,7 @@ class Question:
     shows: str
     query: str
     options: dict[str, Any] = field(default_factory=dict[str, Any])
+    hits: int = 3  # that tell it
 
 
 QUESTIONS = (
@@ -40,6 +41,7 @@ QUESTIONS = (
         "several hops: Alice → manager → team → project",
         "What did Alice's manager's team work on?",
         {"budget": "high"},
+        hits=5,  # one for each step, and what came between
     ),
     Question("meaning, words and links together", "Which customers did we lose?"),
     Question("time: a season becomes a range of dates", "What happened last spring?"),
@@ -71,7 +73,10 @@ def demo(
         Path | None,
         typer.Option("--keep", metavar="FILE", help="Keep the demo's store here to play with."),
     ] = None,
-    hits: Annotated[int, typer.Option("-k", metavar="N", help="Hits shown for each question.")] = 3,
+    hits: Annotated[
+        int | None,
+        typer.Option("-k", metavar="N", help="Hits shown for each question; 0 = all. [some]"),
+    ] = None,
 ) -> None:
     """Retain a small story and recall from it in every way there is."""
     from recollect.cli.output import emit, talk
@@ -89,7 +94,7 @@ def demo(
             f"links: {links or 'none'} ({retained.timings['total']:.0f} ms)"
         )
         for question in QUESTIONS:
-            _show(question, _ask(memory, question), hits)
+            _show(question, _ask(memory, question), question.hits if hits is None else hits)
         _show_why_not(memory)
     _next_steps(keep)
 
@@ -156,7 +161,7 @@ def _show_why_not(memory: Recollect) -> None:
     draw_why(answer, wanted)
 
 
-def _as_json(memory: Recollect, retained: int, hits: int) -> dict[str, Any]:
+def _as_json(memory: Recollect, retained: int, hits: int | None) -> dict[str, Any]:
     from recollect.cli.reading import recall_dict
 
     return {
@@ -165,7 +170,12 @@ def _as_json(memory: Recollect, retained: int, hits: int) -> dict[str, Any]:
         "questions": [
             {
                 "shows": q.shows,
-                **recall_dict(_ask(memory, q), hits, explain=False, verbosity="full"),
+                **recall_dict(
+                    _ask(memory, q),
+                    q.hits if hits is None else hits,
+                    explain=False,
+                    verbosity="full",
+                ),
             }
             for q in QUESTIONS
         ],
