@@ -313,3 +313,33 @@ def test_stats_say_what_is_linked_with_what(http: httpx2.Client, bank: str) -> N
 def test_metrics_count_recalls_by_operation(http: httpx2.Client, trip: str) -> None:
     recall(http, trip, "Who counts?")
     assert 'operation="recall_memories",status="200"' in http.get("/metrics").text
+
+
+# --- requests that cannot be read ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "says"),
+    [
+        ("application/json", b'{"query": ', "not JSON, at character 10"),
+        ("application/json", b"[1]", "not a JSON object"),
+        ("application/json", b"", "missing"),
+        ("application/x-www-form-urlencoded", b"query=x", "not a JSON object"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_told_how_to_send_one(
+    http: httpx2.Client, trip: str, kind: str, body: bytes, says: str
+) -> None:
+    answer = http.post(
+        path(trip, "/memories/recall"), content=body, headers={"Content-Type": kind}
+    ).json()
+    assert answer["status"] == 422
+    assert says in answer["detail"]
+    assert "Content-Type: application/json" in answer["hint"]
+
+
+def test_an_unknown_path_or_method_is_named(http: httpx2.Client, trip: str) -> None:
+    assert http.get("/v1/default/bankz").json()["detail"] == "there is no path /v1/default/bankz"
+    wrong = http.get(path(trip, "/memories")).json()
+    assert wrong["detail"] == "this path has no GET"
+    assert "POST" in wrong["hint"]

@@ -27,6 +27,7 @@ log = logging.getLogger("recollect.server")
 PREFIX = "rk"
 REMEMBERED_S = 2.0  # how long a key is trusted without asking the store again
 _NOBODY = sha256(b"").digest()
+_DOES = {Scope.READ: "read", Scope.WRITE: "write", Scope.ADMIN: "administer"}
 
 
 # --- making them -----------------------------------------------------------------------------
@@ -153,7 +154,7 @@ class Gate:
             self._buckets.take(caller.key.id, caller.key.rate)
         if not caller.may(scope):
             raise NotAllowed(
-                f"the key {caller.key.id} may not {scope.value}",
+                f"the key {caller.key.id} may not {_DOES[scope]}",
                 hint=f"make one that may: recollect keys create NAME --scope {scope.value}",
             )
         whole = caller.key.banks is None

@@ -62,7 +62,7 @@ _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
 _HINTS = {
     400: "send JSON, encoded as UTF-8",
     404: "see /openapi.json for the paths there are",
-    405: "see /openapi.json for the methods this path has",
+    405: "see /openapi.json for the paths and their methods",
     413: "send less at a time",
 }
 
@@ -137,29 +137,58 @@ async def _known(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    found = [
-        {"where": ".".join(str(part) for part in e["loc"]), "message": str(e["msg"])}
-        for e in cast("RequestValidationError", error).errors()
-    ]
+    raised = cast("RequestValidationError", error).errors()
+    found = [{"where": _where(e), "message": _message(e)} for e in raised]
     first = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return problem(
         422,
         f"{first['where']}: {first['message']}{more}",
-        "`errors` names every field to change; /openapi.json describes them",
+        _way_out(request, first["where"]),
         instance=request.url.path,
         errors=found,
     )
 
 
+def _where(error: Mapping[str, Any]) -> str:
+    """A position in a text that is not JSON is no field."""
+    return "body" if _unreadable(error) else ".".join(str(part) for part in error["loc"])
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    if _unreadable(error):
+        why = error.get("ctx", {}).get("error", "it cannot be read")
+        return f"not JSON, at character {error['loc'][-1]}: {why}"
+    if error["loc"] == ("body",):
+        return "missing" if error["type"] == "missing" else "not a JSON object"
+    return str(error["msg"])
+
+
+def _unreadable(error: Mapping[str, Any]) -> bool:
+    return error["type"] == "json_invalid"
+
+
+def _way_out(request: Request, where: str) -> str:
+    if where == "body":
+        kind = request.headers.get("content-type", "none")
+        told = "" if "json" in kind else f" (this request has {kind})"
+        return f"send a JSON object, with the header Content-Type: application/json{told}"
+    return "`errors` names every field to change; /openapi.json describes them"
+
+
 async def _http(request: Request, error: Exception) -> Response:
     """What Starlette itself raises: an unknown path or method, a body that is not JSON."""
     raised = cast("HTTPException", error)
-    hint = _HINTS.get(raised.status_code, "see /openapi.json")
-    detail = str(raised.detail) or HTTPStatus(raised.status_code).phrase
-    return problem(
-        raised.status_code, detail, hint, instance=request.url.path, headers=raised.headers
-    )
+    path, status = request.url.path, raised.status_code
+    hint = _HINTS.get(status, "see /openapi.json")
+    detail = str(raised.detail) or HTTPStatus(status).phrase
+    if status == 404:
+        detail = f"there is no path {path[:200]}"
+    elif status == 405:
+        detail = f"this path has no {request.method}"
+        allowed = (raised.headers or {}).get("Allow")
+        hint = f"it has {allowed}; {hint}" if allowed else hint
+    return problem(status, detail, hint, instance=path, headers=raised.headers)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
