@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from recollect.language.time.calendar import ORDER, unit
-from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
-from recollect.language.time.reader import read
+from recollect.language.time.lexicon import Lexicon, languages_of, lexicon
+from recollect.language.time.reader import Cut, cut, read_cut
 from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
 
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -15,19 +15,20 @@ _MAX = datetime.max.replace(tzinfo=UTC)
 
 def read_query(text: str, anchor: datetime) -> QueryTime:
     """Read what a query says about time, from the moment it is asked."""
-    expressions = read(text, anchor)
+    said = cut(text)
+    languages = languages_of(said.folded, said.words)
+    expressions = read_cut(said, anchor, languages)
     dated = [(each, period) for each in expressions if (period := whole_period(each, anchor))]
     wanted = [(each, period) for each, period in dated if not each.negated]
-    words = [token.word for token in tokens(fold(text))]
-    known = lexicon(languages_of(fold(text), words)[0])
+    known = lexicon(languages[0])
     grains = [each.grain for each, _ in wanted if each.grain is not None]
     return QueryTime(
         expressions=expressions,
         window=_window([period for _, period in wanted]),
         grain=min(grains, key=ORDER.__getitem__) if grains else None,
         excluded=tuple(period for each, period in dated if each.negated),
-        asks_when=_has_phrase(words, known, "asks"),
-        order=_order(text, known, expressions),
+        asks_when=_has_phrase(_padded(said), known, "asks"),
+        order=_order(said, known, expressions),
         event=next((each.event for each in expressions if each.event), None),
     )
 
@@ -61,23 +62,25 @@ def _window(periods: list[TimeRange]) -> TimeRange | None:
     return TimeRange(None if start == _MIN else start, None if end == _MAX else end)
 
 
-def _has_phrase(words: list[str], known: Lexicon, cue: str) -> bool:
-    padded = f" {' '.join(words)} "
+def _padded(said: Cut) -> str:
+    return f" {' '.join(said.words)} "
+
+
+def _has_phrase(padded: str, known: Lexicon, cue: str) -> bool:
     return any(f" {phrase} " in padded for phrase in known.cues.get(cue, ()))
 
 
-def _order(text: str, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> Order | None:
+def _order(said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> Order | None:
     """Which end of the timeline is wanted; words inside a time expression do not count."""
-    rest = text
+    orders: tuple[Order, ...] = ("latest", "earliest")
+    padded = _padded(said)
+    if not any(_has_phrase(padded, known, order) for order in orders):  # nearly always
+        return None
+    rest = said.text
     for each in reversed(expressions):
         if each.event is None:
             rest = rest[: each.span[0]] + "|" + rest[each.span[1] :]
-    joined = " ".join(token.word for token in tokens(fold(rest)))
-    padded = f" {joined} "
+    padded = _padded(cut(rest))
     for phrase in known.cues.get("not_order", ()):
         padded = padded.replace(f" {phrase} ", " | ")
-    orders: tuple[Order, ...] = ("latest", "earliest")
-    for order in orders:
-        if any(f" {phrase} " in padded for phrase in known.cues.get(order, ())):
-            return order
-    return None
+    return next((order for order in orders if _has_phrase(padded, known, order)), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.language.time.calendar import SEASON_START, unit
 from recollect.language.time.events import find_events
@@ -32,6 +32,21 @@ from recollect.language.time.types import Grain, TimeExpression, TimeRange
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
 _MOST_TOKENS = 4000
 _MONEY = frozenset("$€£¥#")
+
+
+class Cut(NamedTuple):
+    """A text, cut into words."""
+
+    text: str
+    folded: str
+    tokens: list[Token]
+    words: list[str]
+
+
+def cut(text: str) -> Cut:
+    folded = fold(text)
+    found = tokens(folded)[:_MOST_TOKENS]
+    return Cut(text, folded, found, [token.word for token in found])
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,16 +262,27 @@ def read(
 ) -> tuple[TimeExpression, ...]:
     """Read a text. `direction` overrides where a bare month or weekday is looked for. Whoever has
     no use for times that are told by an event need not wait for them."""
+    said = cut(text)
+    spoken = languages_of(said.folded, said.words) if languages is None else languages
+    return read_cut(said, anchor, spoken, direction, events=events)
+
+
+def read_cut(
+    said: Cut,
+    anchor: datetime,
+    languages: Sequence[str],
+    direction: Direction | None = None,
+    *,
+    events: bool = True,
+) -> tuple[TimeExpression, ...]:
+    """Read what is cut already."""
     if anchor.tzinfo is None:
         anchor = anchor.replace(tzinfo=UTC)
-    folded = fold(text)
-    toks = tokens(folded)[:_MOST_TOKENS]
-    words = [token.word for token in toks]
+    words = said.words
     figures = any(word[0].isdigit() for word in words)
     best: list[TimeExpression] = []
-    spoken = languages if languages is not None else languages_of(folded, words)
-    events = events or len(spoken) > 1  # of two languages the one that reads more is taken
-    for language in spoken:
+    events = events or len(languages) > 1  # of two languages the one that reads more is taken
+    for language in languages:
         known = lexicon(language)
         if (
             not figures
@@ -264,7 +290,7 @@ def read(
             and not (events and not known.relations.keys().isdisjoint(words))
         ):
             continue
-        reading = Reading(text, folded, toks, words, known)
+        reading = Reading(*said, known)
         context = Context(anchor.replace(tzinfo=None), direction or direction_of(words, known))
         found = _read(reading, context, anchor, events=events)
         if _covered(found) > _covered(best):
