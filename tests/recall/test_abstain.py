@@ -72,10 +72,6 @@ def test_what_the_bank_was_told_is_known(memory: Recollect, story: str, query: s
     assert result.results[0].band is not Band.NOISE
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="precision 1.00, recall 0.70: a fact about the right person passes for an answer",
-)
 def test_abstaining_is_right_nine_times_of_ten_also_about_known_people(
     memory: Recollect, story: str
 ) -> None:

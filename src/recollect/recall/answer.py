@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput
+from recollect.recall.answerable import Verdict
 from recollect.recall.companions import entity_states, source_facts, without_sources
 from recollect.recall.explain import explain, matched
 from recollect.recall.pack import pack, pack_chunks
@@ -52,6 +53,7 @@ class Ranked:
     calibration: Calibration | None
     retrieved: Retrieved
     depth: int
+    verdict: Verdict
 
     @cached_property
     def said(self) -> tuple[list[float], list[float | None], list[float | None]]:
@@ -109,13 +111,18 @@ def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Setting
     return hits
 
 
-def bands_of(calibration: Calibration | None) -> tuple[float, float]:
-    """From where a score is strong, and from where it may be one."""
-    return (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
+def bands_of(ranked: Ranked) -> tuple[float, float]:
+    """From where a score is strong, and from where it may be one. When nothing is known all of it
+    is noise; when something is, then at least the best."""
+    if not ranked.verdict.known:
+        return math.inf, math.inf
+    calibration = ranked.calibration
+    strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
+    return strong, min(maybe, float(ranked.pool.final[ranked.rows[0]]))
 
 
-def band_of(score: float, calibration: Calibration | None) -> Band:
-    strong, maybe = bands_of(calibration)
+def band_of(score: float, bands: tuple[float, float]) -> Band:
+    strong, maybe = bands
     return Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
 
 
@@ -123,7 +130,7 @@ def _hits(view: View, ranked: Ranked, rows: list[int], as_of: int | None) -> lis
     pool = ranked.pool
     keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
     loaded = memories_then(view, view.load(keys), pool.columns, as_of)
-    strong, maybe = bands_of(ranked.calibration)
+    strong, maybe = bands_of(ranked)
     bands = [
         Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
         for score in finals
@@ -223,7 +230,7 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
             memory = loaded[key]
             if memory.id not in given and memory.tokens <= room:
                 room -= memory.tokens
-                band = band_of(hop.score, ranked.calibration)
+                band = band_of(hop.score, bands_of(ranked))
                 out.append(Hit(memory, hop.score, band, 1, hop))
     return out
 

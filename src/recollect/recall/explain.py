@@ -22,6 +22,7 @@ MEANING: Mapping[str, str] = {
     "late": "late interaction, token by token",
     "late_before": "late interaction gained with the turn before",
     "beside": "relevance of the best turn beside it",
+    "missed": "what of the query is left unmatched, token by token",
     "length": "length, log of tokens",
     "cross": "cross-encoder",
     "graph": "links to the best hits",

@@ -13,6 +13,7 @@ from recollect.config import Settings
 from recollect.errors import ModelError, RecollectError
 from recollect.models.base import Embedder, Reranker
 from recollect.recall.answer import Ranked, considered, packed, result_of
+from recollect.recall.answerable import READ, answerable, reason
 from recollect.recall.boost import boost
 from recollect.recall.event import locate
 from recollect.recall.follow import follow
@@ -65,7 +66,7 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
 
 
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
-    """Everything but packing: understand → retrieve → fuse → rerank → follow → boost."""
+    """Everything but packing: understand → retrieve → fuse → rerank → follow → boost → answerable."""
     deadline = Deadline(run, request.deadline_ms)
     depth = search_depth(request, with_.settings)
     query = _understood(with_, view, request, run)
@@ -95,7 +96,14 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("boost"):
         pool = _boosted(with_.settings, request, query, pool)
         rows = order(pool)
-    return Ranked(query, pool, rows, calibration, found, depth)
+    with run.stage("answerable") as span:
+        best, model = int(rows[0]) if len(rows) else None, with_.embedder.name
+        verdict = answerable(view, query, found, pool, best, calibration, model)
+        span.note(known=verdict.known, score=verdict.score, floor=verdict.floor)
+        if request.trace and not verdict.known:
+            read = view.load(pool.keys[rows[:READ]].tolist()).values()
+            span.note(because=reason(verdict, query, read))
+    return Ranked(query, pool, rows, calibration, found, depth, verdict)
 
 
 def _understood(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Query:

@@ -34,8 +34,19 @@ def late_interaction(
     own = best[np.searchsorted(wanted, keys)]
     other = np.where(before[:, None] > 0, best[np.searchsorted(wanted, before) % len(wanted)], 0)
     alone = own.mean(axis=1)
-    together = np.maximum(own, other).mean(axis=1)
-    return with_signal(with_signal(pool, "late", alone), "late_before", together - alone)
+    both = np.maximum(own, other)
+    pool = with_signal(pool, "missed", _missed(query_tokens, both))
+    gained = both.mean(axis=1) - alone
+    return with_signal(with_signal(pool, "late", alone), "late_before", gained)
+
+
+def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
+    """What of the query each candidate leaves unmatched: a mean of the fourth power, so that one
+    heavy token ("blood" of a blood type) counts for more than many that are nearly matched."""
+    weight = np.linalg.norm(query_tokens.astype(np.float32), axis=1)
+    left = weight / np.float32(max(float(weight.mean()), 1.0)) - matches
+    left *= left
+    return np.sqrt(np.sqrt((left * left).mean(axis=1)))
 
 
 def cross_encode(

@@ -41,6 +41,8 @@ class Query:
     terms: tuple[str, ...]
     hashes: tuple[int, ...]
     entities: tuple[int, ...]  # of the bank, named in the query
+    names: int  # how many names the query has
+    strangers: tuple[str, ...]  # those of them that the bank does not know
     rest: str  # the query without those names
     causal: bool  # asks for a cause or an effect
     time: QueryTime
@@ -50,7 +52,7 @@ class Query:
 
 def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
     terms = query_terms(request.query)
-    entities, rest = _named(request.query, resolver)
+    named = _named(request.query, resolver)
     time = read_query(request.query, request.now)
     window = request.window
     if window is None and time.window is not None:
@@ -60,8 +62,10 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         request.query,
         terms,
         tuple(term_hash(t) for t in terms),
-        entities,
-        rest,
+        named.entities,
+        named.names,
+        named.strangers,
+        named.rest,
         _CAUSAL.search(request.query) is not None,
         time,
         window,
@@ -90,15 +94,29 @@ def _pull(text: str, time: QueryTime) -> TimePull:
     return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE)
 
 
-def _named(text: str, resolver: EntityResolver) -> tuple[tuple[int, ...], str]:
-    """The bank's entities that the query names, and the query without them."""
+class _Named(NamedTuple):
+    """Who is named: the bank's entities, how many names, those it does not know, and the query
+    without its entities."""
+
+    entities: tuple[int, ...]
+    names: int
+    strangers: tuple[str, ...]
+    rest: str
+
+
+def _named(text: str, resolver: EntityResolver) -> _Named:
     found: list[int] = []
+    strangers: list[str] = []
     rest = list(text)
+    mentions = 0
     for mention in find_entities(text, known=resolver.matcher()):
         match = resolver.resolve(mention.text, mention.kind, found)
-        if match.entity is not None:
+        mentions += 1
+        if match.entity is None:
+            strangers.append(mention.text.strip())
+        else:
             start, end = mention.span
             rest[start:end] = " " * (end - start)
             if match.entity.id not in found:
                 found.append(match.entity.id)
-    return tuple(found), " ".join("".join(rest).split())
+    return _Named(tuple(found), mentions, tuple(strangers), " ".join("".join(rest).split()))

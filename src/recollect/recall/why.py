@@ -8,6 +8,7 @@ import numpy as np
 
 from recollect.errors import NotFound
 from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
+from recollect.recall.answerable import READ, reason
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning
 from recollect.recall.pack import needed, pack
 from recollect.recall.pipeline import Recalling, rank
@@ -58,6 +59,7 @@ def _direct(
     if row is None:
         return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
     stages += [_fused(ranked, row), _reranked(ranked, row, with_), _boosted(ranked, row)]
+    stages.append(_answerable(view, ranked))
     verdict, place = _packed(view, ranked, row, request, with_)
     return replace(
         so_far,
@@ -223,6 +225,18 @@ def _boosted(ranked: Ranked, row: int) -> StageVerdict:
         f"final {final:.3f} (rank {place}): {factors}",
         numbers={"final": final, "rank": place},
     )
+
+
+def _answerable(view: View, ranked: Ranked) -> StageVerdict:
+    """Of all that was found, not of this memory: whether it is taken for an answer."""
+    verdict = ranked.verdict
+    numbers = {"score": verdict.score, "floor": verdict.floor, **verdict.signals}
+    if verdict.known:
+        says = f"something is known: {verdict.score:.2f} of at least {verdict.floor:g}"
+        return StageVerdict("answerable", True, says, numbers=numbers)
+    read = view.load(ranked.pool.keys[ranked.rows[:READ]].tolist()).values()
+    says = f"nothing is known: {reason(verdict, ranked.query, read)}"
+    return StageVerdict("answerable", False, says, f"at least {verdict.floor:g}", numbers)
 
 
 def _packed(

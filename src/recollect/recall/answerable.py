@@ -1,0 +1,172 @@
+"""Answerable: whether the best that was found answers the query, or nothing is known.
+
+Relevance orders the candidates of one query, and a floor under it turns away what is foreign to
+the bank. It does not see that a question about a known person asks for something never told: the
+best candidate is about the right person. So the decision is a small logistic model of its own over
+the query and its best candidate, fitted (`training/fit_abstain.py`) on questions that a bank can
+answer and on the same questions after their answers were taken out of it. Where its signals say
+little (no vector, a time that decides alone, links that lead there) the floor decides as before.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import orjson
+
+from recollect.language.terms import query_terms
+from recollect.recall.explain import matched
+from recollect.recall.pool import Pool
+from recollect.recall.relevance import Calibration
+from recollect.recall.retrieve import Retrieved
+from recollect.recall.understand import Query
+from recollect.storage.base import View
+from recollect.storage.ranking import idf
+from recollect.types import Arm, Explanation, Memory
+
+AMONG = 50  # the best by similarity, of which the first must stand out
+READ = 5  # hits that are searched for a word of the query before it is called missing
+NAMED = 3  # words that a reason names
+_EVEN = 0.03  # cosine: candidates that differ by less do not differ
+_MOST = 10.0  # of a logit
+_WORD = re.compile(r"\w[\w'’\-]*")
+
+MEANING: Mapping[str, str] = {
+    "relevance": "relevance of the best hit, as a logit",
+    "words": "words of the query that it holds, by their rarity",
+    "lead": "how far the best similarity stands out",
+    "strangers": "share of the names asked for that the bank does not know",
+    "missed": "what of the query it leaves unmatched, token by token",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    bias: float
+    weights: Mapping[str, float]
+    floor: float  # a probability below it: nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether something is known; with the signals behind it, where they decided."""
+
+    known: bool
+    score: float  # the probability of an answer, or the best final score where the floor decided
+    floor: float
+    signals: Mapping[str, float]
+    weights: Weights | None
+
+    def explanation(self) -> Explanation:
+        if self.weights is None:
+            return Explanation(self.score, f"final score of the best hit, floor {self.floor:g}")
+        parts = [
+            Explanation(
+                w * self.signals[name], f"{MEANING[name]}: {self.signals[name]:.4f} × {w:g}"
+            )
+            for name, w in self.weights.weights.items()
+        ]
+        bias = Explanation(self.weights.bias, "bias")
+        logit = Explanation(
+            bias.value + sum(p.value for p in parts), "logit", (bias, *parts), "sum"
+        )
+        says = f"probability that it answers, floor {self.floor:g}"
+        return Explanation(self.score, says, (logit,), "sigmoid")
+
+
+@cache
+def fitted(model: str) -> Mapping[str, Weights]:
+    """By which signals relevance had: "first", "late", "cross"; none for a model nobody fitted."""
+    table = orjson.loads((files("recollect.recall") / "answerable.json").read_bytes())
+    return {name: Weights(**entry) for name, entry in table.get(model, {}).items()}
+
+
+def answerable(
+    view: View,
+    query: Query,
+    found: Retrieved,
+    pool: Pool,
+    best: int | None,
+    calibration: Calibration | None,
+    model: str,
+) -> Verdict:
+    """`best` is the row of the best candidate, `model` the embedder whose weights count."""
+    floor = 0.3 if calibration is None else calibration.maybe
+    if best is None:
+        return Verdict(False, 0.0, floor, {}, None)
+    weights = None if calibration is None else fitted(model).get(stage_of(calibration))
+    if weights is None or not measured(query, found, pool, best):
+        final = float(pool.final[best])
+        return Verdict(final >= floor, final, floor, {}, None)
+    signals = signals_of(view, query, pool, best)
+    logit = weights.bias + sum(w * signals[name] for name, w in weights.weights.items())
+    chance = 1 / (1 + math.exp(-logit))
+    return Verdict(chance >= weights.floor, chance, weights.floor, signals, weights)
+
+
+def stage_of(calibration: Calibration) -> str:
+    """The name that the weights of the same stage go by."""
+    return next((name for name in ("cross", "late") if name in calibration.weights), "first")
+
+
+def measured(query: Query, found: Retrieved, pool: Pool, best: int) -> bool:
+    """Whether the signals can tell. Without a vector or keywords some are not there; where the
+    time asked for is what decides ("What happened last week?"), or links led to the best
+    candidate, its words need not be those of the query."""
+    if found.vector is None or Arm.SEMANTIC not in found.lists or Arm.KEYWORD not in found.lists:
+        return False
+    if query.time_pull.inside > 0 and float(pool.signals["window"][best]) > 0:
+        return False
+    return pool.support is None or not float(pool.support.given[best])
+
+
+def signals_of(view: View, query: Query, pool: Pool, best: int) -> dict[str, float]:
+    """What the decision is made of; each means the same in small and large banks."""
+    chance = float(pool.relevance[best])
+    rarest = idf(view.size, 0)
+    held = float(pool.signals["keyword"][best]) * view.keyword_ceiling(query.hashes)
+    missed = pool.signals.get("missed")
+    return {
+        "relevance": _logit(chance),
+        "words": math.log1p(held / max(rarest, 1e-9)),
+        "lead": _lead(pool),
+        "strangers": len(query.strangers) / max(query.names, 1),
+        "missed": 0.0 if missed is None else float(np.nan_to_num(missed[best])),
+    }
+
+
+def _logit(chance: float) -> float:
+    if not 0 < chance < 1:
+        return _MOST if chance >= 1 else -_MOST
+    return min(max(math.log(chance / (1 - chance)), -_MOST), _MOST)
+
+
+def _lead(pool: Pool) -> float:
+    """In standard deviations of the best, from their middle."""
+    similar = np.sort(pool.signals["semantic"])[: -AMONG - 1 : -1]
+    return float((similar[0] - np.median(similar)) / (similar.std() + _EVEN))
+
+
+def reason(verdict: Verdict, query: Query, read: Iterable[Memory]) -> str:
+    """Why nothing is known, in words; `read` are the best hits."""
+    if query.strangers:
+        return f"no memory knows {_quoted(query.strangers)}"
+    held = {term for memory in read for term in matched(query, memory)}
+    missing = set(query.terms) - held
+    words = [w for w in _WORD.findall(query.text) if missing.issuperset(query_terms(w))]
+    if words:
+        return f"no memory that was found covers {_quoted(words)}"
+    return f"the best match is too weak: {verdict.score:.2f}, at least {verdict.floor:g} is needed"
+
+
+def _quoted(words: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(words))
+    return ", ".join(f"'{word}'" for word in distinct[:NAMED]) + (
+        " …" if len(distinct) > NAMED else ""
+    )
