@@ -107,7 +107,7 @@ def _giving(head: Mapping[str, Any], lines: Iterator[Mapping[str, Any]], bank: s
             if "end" in said:
                 ends.append(said)
                 return
-            yield row_of(said, bank)
+            yield row_of(said, bank, model_in(head))
 
     def digests() -> Digests:
         if not ends:

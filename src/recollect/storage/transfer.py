@@ -16,12 +16,14 @@ from typing import Any, cast
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.storage.arrival import begin, parts
 from recollect.storage.base import (
     Batch,
     Dump,
+    Floats,
     KeyLink,
     ModelIdentity,
     NewDocument,
@@ -29,6 +31,7 @@ from recollect.storage.base import (
     NewMemory,
     Store,
 )
+from recollect.storage.shapes import wrong_field
 from recollect.types import Chunk, Entity, LinkKind, Memory, MemoryType, State
 
 FORMAT = 2
@@ -130,7 +133,9 @@ def import_bank(
     arrival = begin(store, name, head.get("config") or {}, model_in(head))
     try:
         done = Counter[str]()
-        for part in parts(_rows(stream, name, counted=head["recollect"] != UNCOUNTED)):
+        for part in parts(
+            _rows(stream, name, model_in(head), counted=head["recollect"] != UNCOUNTED)
+        ):
             done.update(kind for kind, _ in part)
             arrival.bring(batch_of(part), done)
             if progress:
@@ -165,13 +170,15 @@ def checked_head(head: Any) -> Mapping[str, Any]:
     return found
 
 
-def _rows(stream: Iterator[Mapping[str, Any]], bank: str, *, counted: bool) -> Iterator[Row]:
+def _rows(
+    stream: Iterator[Mapping[str, Any]], bank: str, model: ModelIdentity, *, counted: bool
+) -> Iterator[Row]:
     count = Counter[str]()
     for found in stream:
         if "end" in found:
             _check_end(found["end"], count)
             return
-        row = row_of(found, bank)
+        row = row_of(found, bank, model)
         count[row[0]] += 1
         yield row
     if counted:
@@ -189,7 +196,7 @@ def _check_end(said: Any, count: Mapping[str, int]) -> None:
         )
 
 
-def row_of(found: Mapping[str, Any], bank: str) -> Row:
+def row_of(found: Mapping[str, Any], bank: str, model: ModelIdentity) -> Row:
     """A line as the value it was written from."""
     kind = next((k for k in KINDS if k in found), None)
     if kind is None:
@@ -197,15 +204,19 @@ def row_of(found: Mapping[str, Any], bank: str) -> Row:
             f"a line of the export is of no known kind: {sorted(found)[:3]}",
             hint="export it again",
         )
+    wrong = wrong_field(kind, found[kind])
     try:
-        return kind, _value(kind, found[kind], bank)
+        if wrong is not None:
+            raise ValueError(f"its {wrong} cannot be used" if wrong else "it is no object")
+        return kind, _value(kind, found[kind], bank, model)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInput(
-            f"a line of the export is not whole: {error!r}", hint="export it again"
+            f"a line of the export ({kind}) is not whole: {error}",
+            hint="it was damaged or changed; export the bank again",
         ) from error
 
 
-def _value(kind: str, given: Mapping[str, Any], bank: str) -> Any:
+def _value(kind: str, given: Mapping[str, Any], bank: str, model: ModelIdentity) -> Any:
     match kind:
         case "document":
             return _document_in(given)
@@ -213,7 +224,7 @@ def _value(kind: str, given: Mapping[str, Any], bank: str) -> Any:
             names = tuple(given["aliases"])
             return Entity(given["id"], given["name"], given["kind"], names, given["mentions"])
         case "memory":
-            return _memory_in(given, bank)
+            return _memory_in(given, bank, model)
         case "link":
             return KeyLink(
                 given["source"], given["target"], LinkKind(given["kind"]), given["weight"]
@@ -260,22 +271,13 @@ def _memory_out(new: NewMemory) -> dict[str, Any]:
     return out
 
 
-def _memory_in(given: Mapping[str, Any], bank: str) -> NewMemory:
+def _memory_in(given: Mapping[str, Any], bank: str, model: ModelIdentity) -> NewMemory:
     names = {f.name for f in fields(Memory)} & set(given)
     values: dict[str, Any] = {n: given[n] for n in names}
-    values |= {n: datetime.fromisoformat(values[n]) for n in _TIMES & set(values)}
+    values |= {n: _moment(n, values[n]) for n in _TIMES & set(values)}
     values |= {n: tuple(values[n]) for n in ("tags", "recall_when", "source_ids") if n in values}
     values |= {"bank": bank, "type": MemoryType(given["type"]), "state": State(given["state"])}
-    vector = (
-        None
-        if "vector" not in given
-        else np.frombuffer(b64decode(given["vector"]), "<f2").astype(np.float32)
-    )
-    tokens = (
-        None
-        if "token_vectors" not in given
-        else np.frombuffer(b64decode(given["token_vectors"]), np.int8)
-    )
+    vector, tokens = _vectors(given, model)
     return NewMemory(
         given["key"],
         Memory(**values),
@@ -289,3 +291,27 @@ def _memory_in(given: Mapping[str, Any], bank: str) -> NewMemory:
         tuple(given["source_keys"]),
         given["before"],
     )
+
+
+def _moment(name: str, told: str | None) -> datetime | None:
+    found = None if told is None else datetime.fromisoformat(told)
+    if found is not None and found.tzinfo is None:
+        raise ValueError(f"its {name} names no time zone")
+    return found
+
+
+def _vectors(
+    given: Mapping[str, Any], model: ModelIdentity
+) -> tuple[Floats | None, NDArray[np.int8] | None]:
+    """Of the size that the bank's model makes."""
+    _, dimensions, token_dimensions = model
+    vector = tokens = None
+    if "vector" in given:
+        vector = np.frombuffer(b64decode(given["vector"]), "<f2").astype(np.float32)
+        if len(vector) != dimensions:
+            raise ValueError(f"its vector has {len(vector)} dimensions, the bank's {dimensions}")
+    if "token_vectors" in given:
+        tokens = np.frombuffer(b64decode(given["token_vectors"]), np.int8)
+        if not token_dimensions or len(tokens) % token_dimensions:
+            raise ValueError("its token_vectors are not those of the bank's model")
+    return vector, tokens

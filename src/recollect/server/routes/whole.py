@@ -236,8 +236,10 @@ async def bring_rows(
     given = _lines(request)
 
     def work() -> tuple[Arrival, int]:
-        part = [row_of(each, bank_id) for each in given]
-        arrival = held(state.memory.store, bank_id)
+        store = state.memory.store
+        arrival = held(store, bank_id)
+        model = store.dump(bank_id).model
+        part = [row_of(each, bank_id, model) for each in given]
         if arrival.by == by:
             return arrival, 0
         _check_hold(arrival, was, bank_id)
