@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -128,18 +129,18 @@ def band_of(score: float, bands: tuple[float, float]) -> Band:
 
 def _hits(view: View, ranked: Ranked, rows: list[int], as_of: int | None) -> list[Hit]:
     pool = ranked.pool
-    keys, finals = pool.keys[rows].tolist(), pool.final[rows].tolist()
+    keys = pool.keys[rows].tolist()
     loaded = memories_then(view, view.load(keys), pool.columns, as_of)
+    if len(loaded) < len(keys):  # some were deleted meanwhile
+        rows = [row for row, key in zip(rows, keys, strict=True) if key in loaded]
+    memories, finals = list(loaded.values()), pool.final[rows].tolist()
     strong, maybe = bands_of(ranked)
     bands = [
         Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
         for score in finals
     ]
-    return [
-        _make_hit(loaded[key], score, band, 0, _Detail(ranked, row, loaded[key]))
-        for key, score, band, row in zip(keys, finals, bands, rows, strict=True)
-        if key in loaded  # and not deleted meanwhile
-    ]
+    details = map(_Detail, repeat(ranked), rows, memories)
+    return list(map(_make_hit, memories, finals, bands, repeat(0), details))
 
 
 class _Detail(NamedTuple):

@@ -39,6 +39,6 @@ def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k
         fused[at] += weights[arm] / (k + ranks)
     total = fused.astype(np.float32)
     order = np.argsort(-total, kind="stable")  # keys ascend
-    rank, score, keys = rank[:, order], score[:, order], keys[order]
+    rank, score, keys = rank.take(order, axis=1), score.take(order, axis=1), keys[order]
     columns = {arm: ArmColumn(rank[row], score[row]) for row, arm in enumerate(arms)}
     return Pool(keys, columns, total[order], view.columns(keys))

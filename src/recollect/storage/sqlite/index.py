@@ -77,11 +77,10 @@ class Snapshot:
         """Keys are counted up: where none is missing, a row is a distance from the first."""
         return len(self.keys) > 0 and int(self.keys[-1] - self.keys[0]) == len(self.keys) - 1
 
-    def rows_of(self, keys: NDArray[np.int64]) -> Rows:
+    def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._gapless:
-            rows = np.minimum(keys - self.keys[0], len(self.keys))
-            return np.maximum(rows, 0).astype(np.int32)
-        return np.searchsorted(self.keys, keys).astype(np.int32)
+            return np.maximum(np.minimum(keys - self.keys[0], len(self.keys)), 0)
+        return self.keys.searchsorted(keys)
 
     def known(self, keys: NDArray[np.int64]) -> Mask:
         return self.among(keys, self.alive)
@@ -149,7 +148,7 @@ class Snapshot:
         if not len(rows):
             return Found.nothing()
         keep = self._near(vector, rows, k, floor)
-        exact = exact_dots(vector, self.vectors[keep])
+        exact = exact_dots(vector, self.vectors.take(keep, axis=0))
         over = exact >= floor
         keys, scores = top(exact[over], self.keys[keep[over]], k)
         return Found(keys, scores)
@@ -169,10 +168,12 @@ class Snapshot:
         rough = _dots(vector, self.vectors[rows] if few else self.vectors)
         return rows[_best(rough if few else rough[rows], min(len(rows), k + k // 4 + 32))]
 
-    def similarity(self, vector: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+    def similarity(
+        self, vector: NDArray[np.float32], rows: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """Exact for what is ranked against each other; a whole window of thousands is only sifted."""
         dots = exact_dots if len(rows) <= SIFTED else _dots
-        return dots(vector, self.vectors[rows])
+        return dots(vector, self.vectors.take(rows, axis=0))
 
     def keyword(self, terms: Sequence[int], mask: Mask, k: int) -> Found:
         scores = self.bm25(terms)
@@ -200,7 +201,7 @@ class Snapshot:
                 rows, length, tf, fields = rows[live], length[live], tf[live], fields[live]
             if not len(rows):
                 continue
-            rows, weighted = weighted_tf(rows, length, tf, fields, average)
+            rows, weighted = weighted_tf(rows.astype(np.intp), length, tf, fields, average)
             scores[rows] += np.float32(self._weight(term, len(rows))) * saturate(weighted)
         return scores
 
@@ -232,7 +233,7 @@ class Snapshot:
             inside &= (ended > start) | ((ended == began) & (began >= start))
         return np.flatnonzero(inside).astype(np.int32)
 
-    def entities_of(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def entities_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The entities that rows name, end to end, and how many each does; a row that is not there
         names none."""
         ends = self.entity_offsets[np.minimum(rows + 1, len(self.keys))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import islice
 
 import numpy as np
@@ -25,6 +26,7 @@ from recollect.storage.sqlite.index import Snapshot
 from recollect.storage.sqlite.nearest import nearest_of_many
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
+_COLUMNS = tuple(field.name for field in fields(Columns))[1:]
 
 
 class IndexedView(ABC):
@@ -141,23 +143,8 @@ class IndexedView(ABC):
     # --- what is known of given memories -------------------------------------------------
 
     def columns(self, keys: Keys) -> Columns:
-        rows = self.snapshot.rows_of(keys)
-        c = self.snapshot.columns
-        return Columns(
-            keys,
-            c["type"][rows],
-            c["state"][rows],
-            c["happened_from"][rows],
-            c["happened_until"][rows],
-            c["recent"][rows],
-            c["known_until"][rows],
-            c["fresh_from"][rows],
-            c["valid_until"][rows],
-            c["lifetime_days"][rows],
-            c["proof"][rows],
-            c["before"][rows],
-            c["tokens"][rows],
-        )
+        rows, held = self.snapshot.rows_of(keys), self.snapshot.columns
+        return Columns(keys, *[held[name].take(rows) for name in _COLUMNS])
 
     # --- under the write lock ---------------------------------------------------------------
 
