@@ -108,7 +108,7 @@ def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
         loaded = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ConfigError(
-            f"no settings file at {path}", hint="unset RECOLLECT_CONFIG or create the file"
+            f"no settings file at {path}", hint="check --config and RECOLLECT_CONFIG, or create the file"
         ) from error
     except OSError as error:
         raise ConfigError(

@@ -37,18 +37,16 @@ def copy(
     """
     from recollect.errors import InvalidInput
 
-    with (
-        Session(source, session.config).open_existing() as here,
-        Session(target, session.config).open() as there,
-    ):
+    with Session(source, session.config).open_existing() as here:
         wanted = bank or [b.id for b in here.banks()]
         if name is not None and len(wanted) != 1:
             raise InvalidInput(
                 f"--as names one bank, and there are {len(wanted)} to copy", hint="add --bank NAME"
             )
         for each in wanted:
-            here.bank(each)  # all of them are there, before any is copied
-        copied = [_copied(here, there, each, name) for each in wanted]
+            here.bank(each)  # all of them are there, before a target is made
+        with Session(target, session.config).open() as there:
+            copied = [_copied(here, there, each, name) for each in wanted]
     _report(session, copied)
     if not all(c.same for c in copied):
         raise typer.Exit(1)

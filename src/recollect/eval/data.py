@@ -155,7 +155,10 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError as cause:
-                raise DatasetError(f"line {number} of {path.name} is not JSON: {cause}") from cause
+                raise DatasetError(
+                    f"line {number} of {path.name} is not JSON: {cause}",
+                    hint="docs/eval.md shows the format",
+                ) from cause
             if not isinstance(record, dict):
                 raise DatasetError(f"line {number} of {path.name} is not a JSON object")
             yield cast(dict[str, Any], record)
@@ -166,7 +169,9 @@ def read_json(path: Path) -> Any:
         try:
             return orjson.loads(source.read())
         except orjson.JSONDecodeError as cause:
-            raise DatasetError(f"{path.name} is not JSON: {cause}") from cause
+            raise DatasetError(
+                f"{path.name} is not JSON: {cause}", hint="docs/eval.md shows the format"
+            ) from cause
 
 
 def open_bytes(path: Path) -> Any:
