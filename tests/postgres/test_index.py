@@ -79,7 +79,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 def server(postgres: str) -> Iterator[tuple[PostgresStore, str]]:
     schema = f"index_{uuid4().hex[:12]}"
     store = PostgresStore(
-        postgres, model=lambda: ("m", DIMENSIONS, 0), schema=schema, auto_index=False
+        postgres, model=lambda: ("m", DIMENSIONS, 0), schema=schema, held_facts=0, auto_index=False
     )
     store.create_bank(BANK)
     store.commit(BANK, lambda _: Batch(memories=memories(1, vectors(SIZE, 2))))

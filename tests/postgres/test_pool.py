@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from postgres.conftest import MakeStore
-from recollect import Recollect
 from recollect.errors import StoreError, StoreUnavailable
 from recollect.storage.base import Batch, Filter
 from recollect.testing import open_fake
@@ -33,16 +32,17 @@ def elsewhere(work: Callable[[], T]) -> T:
         return pool.submit(work).result()
 
 
-def test_a_recall_takes_one_connection_and_few_round_trips(served: Recollect) -> None:
-    served.retain("b", FACTS)
-    for query in ("Who plays the violin?", "What happened in March 2024?", "Where is Alice?"):
-        trace = served.recall("b", query, trace=True).trace
-        assert trace is not None
-        assert trace.connections == 1
-        assert trace.round_trips <= 8
-        assert trace.max_conn_wait >= 0
-        stages = [s.stage for s in trace.stages]
-        assert stages.index("gather") < stages.index("semantic")
+def test_a_recall_takes_one_connection_and_few_round_trips(postgres: str, schema: str) -> None:
+    with open_fake(postgres, pg_schema=schema, held_facts=0) as served:
+        served.retain("b", FACTS)
+        for query in ("Who plays the violin?", "What happened in March 2024?", "Where is Alice?"):
+            trace = served.recall("b", query, trace=True).trace
+            assert trace is not None
+            assert trace.connections == 1
+            assert trace.round_trips <= 8
+            assert trace.max_conn_wait >= 0
+            stages = [s.stage for s in trace.stages]
+            assert stages.index("gather") < stages.index("semantic")
 
 
 def test_the_trace_says_how_long_a_connection_was_waited_for(postgres: str, schema: str) -> None:

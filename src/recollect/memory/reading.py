@@ -14,7 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.memory.checks import checked, now
 from recollect.memory.parts import Parts
 from recollect.recall.result import RecallResult
-from recollect.storage.base import ServedView, View
+from recollect.storage.base import GatheringView, ServedView, View
 from recollect.telemetry import OnEvent, Run
 from recollect.types import StageEvent
 
@@ -119,7 +119,7 @@ class Reading(Parts):
         """A courtesy, not a lock: who has waited long enough goes on, so that a recall inside a
         callback of another never waits for itself. What waits for a server needs no turn."""
         models = f"{self.settings.embedder} {self.settings.reranker}"
-        if isinstance(view, ServedView) or "://" in models:
+        if isinstance(view, GatheringView) or "://" in models:
             yield
             return
         wait = LONGEST_WAIT if request.deadline_ms is None else request.deadline_ms / 4000

@@ -25,7 +25,7 @@ from recollect.recall.arms.semantic import semantic
 from recollect.recall.arms.temporal import bounds, temporal
 from recollect.recall.request import RecallRequest
 from recollect.recall.understand import Query
-from recollect.storage.base import Ask, Floats, Found, ServedView, View
+from recollect.storage.base import Ask, Floats, Found, GatheringView, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
@@ -115,7 +115,7 @@ def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
     view, query, allowed, depth = search.view, search.query, search.request.allowed, search.depth
     out = Retrieved()
     waiting: dict[Arm, Callable[[], Found]] = {}
-    served = view if isinstance(view, ServedView) else None
+    served = view if isinstance(view, GatheringView) else None
 
     def start_keyword() -> None:
         if search.wants(Arm.KEYWORD) and query.hashes:

@@ -186,7 +186,7 @@ class View(Protocol):
     def similarity(self, vector: Floats, keys: Keys) -> Floats: ...
     def columns(self, keys: Keys) -> Columns: ...
     def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]: ...
-    def load(self, keys: Iterable[int]) -> Mapping[int, Memory]: ...  # less those deleted since
+    def load(self, keys: Iterable[int]) -> Mapping[int, Memory]: ...  # as asked, less what is deleted
     def newest(self) -> Memory | None: ...
     def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]: ...
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
@@ -227,7 +227,7 @@ class Usage:
 
 
 class ServedView(ABC):
-    """A view that asks a server: told beforehand what the arms will ask, it asks once for all."""
+    """A view whose rows come from a server."""
 
     @property
     @abstractmethod
@@ -235,5 +235,10 @@ class ServedView(ABC):
     @property
     @abstractmethod
     def usage(self) -> Usage: ...
+
+
+class GatheringView(ServedView):
+    """One that searches there, too: told beforehand what the arms will ask, it asks once for all."""
+
     @abstractmethod
     def gather(self, ask: Ask) -> None: ...

@@ -11,7 +11,7 @@ import orjson
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres.fetched import HEAD
-from recollect.storage.postgres.view import PostgresView
+from recollect.storage.postgres.view import ServerView
 from recollect.storage.sqlite.entities import entity_from_row
 from recollect.storage.sqlite.record import RECORD
 from recollect.types import Chunk, Entity, LinkKind
@@ -20,7 +20,7 @@ PAGE = 1000
 _MEMORY = 21  # columns of a memory; what search knows of it follows
 
 
-def dump(view: PostgresView) -> Dump:
+def dump(view: ServerView) -> Dump:
     """The view, and its one transaction, live until the last iterator is done."""
     (config,) = view.fetch("config")[0]
     return Dump(
@@ -34,7 +34,7 @@ def dump(view: PostgresView) -> Dump:
     )
 
 
-def _documents(view: PostgresView) -> Iterator[NewDocument]:
+def _documents(view: ServerView) -> Iterator[NewDocument]:
     for row in view.fetch("dump_documents"):
         document_id, digest, context, tags, metadata, created_at, updated_at = row
         yield NewDocument(
@@ -49,11 +49,11 @@ def _documents(view: PostgresView) -> Iterator[NewDocument]:
         )
 
 
-def _entities(view: PostgresView) -> Iterator[Entity]:
+def _entities(view: ServerView) -> Iterator[Entity]:
     yield from (entity_from_row(row) for row in view.fetch("dump_entities"))
 
 
-def _links(view: PostgresView) -> Iterator[KeyLink]:
+def _links(view: ServerView) -> Iterator[KeyLink]:
     after: dict[str, Any] = {"source": 0, "target": 0, "kind": ""}
     while True:
         page = view.fetch("dump_links", limit=PAGE, **after)
@@ -63,12 +63,12 @@ def _links(view: PostgresView) -> Iterator[KeyLink]:
         after = dict(zip(after, page[-1], strict=False))
 
 
-def _evidence(view: PostgresView) -> Iterator[NewEvidence]:
+def _evidence(view: ServerView) -> Iterator[NewEvidence]:
     """In the order it came in."""
     yield from (NewEvidence(*row) for row in view.fetch("dump_evidence"))
 
 
-def _memories(view: PostgresView) -> Iterator[NewMemory]:
+def _memories(view: ServerView) -> Iterator[NewMemory]:
     """A page at a time, by key, so that a large bank does not have to fit in memory."""
     after = 0
     while True:

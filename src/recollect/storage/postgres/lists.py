@@ -17,7 +17,7 @@ from recollect.storage.postgres.connection import Connections
 from recollect.storage.postgres.listing import conditions, order
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.schema import TABLES
-from recollect.storage.postgres.view import PostgresView
+from recollect.storage.postgres.view import ServerView
 from recollect.storage.refusals import unknown_bank
 from recollect.storage.sqlite.entities import entity_from_row
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
@@ -31,7 +31,7 @@ class Lists(ABC):
     @abstractmethod
     def _view(
         self, connections: Connections, bank: str, *, arriving: bool = False
-    ) -> PostgresView: ...
+    ) -> ServerView: ...
 
     def _fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
         return self._reading.attempt(lambda db: db.execute(query(name), given).fetchall())

@@ -21,6 +21,7 @@ from recollect.storage.base import (
     Keys,
     Sharing,
 )
+from recollect.storage.postgres.asking import KINDS, Asking, edges_of, listed
 from recollect.storage.postgres.fetched import (
     RECORD_ROW,
     WINDOW_ROW,
@@ -33,7 +34,7 @@ from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import NONE, Head, Session, Settings
 from recollect.storage.ranking import exact_dots, top
-from recollect.types import CAUSAL
+from recollect.storage.sqlite.entities import EntityCache
 
 SIFTED = 2000  # more memories than this at once are compared in the database, in half precision
 SAMPLE = 256  # memories looked at to estimate how many a filter lets through
@@ -46,13 +47,11 @@ LOOKED_AT, LOOKED_AT_EACH = 20_000, 75
 # pgvector takes no more than 1000.
 LEAST_EF, MOST_EF = 600, 1000
 _EXPANDED = np.dtype([("key", ">i8"), ("shared", ">f4"), ("semantic", ">f4"), ("causal", ">f4")])
-EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
 _SHARED = np.dtype([("mine", ">i8"), ("other", ">i8"), ("shared", ">f4")])
 _SIMILAR = np.dtype([("key", ">i8"), ("similar", ">f4")])
 _KEY = np.dtype(">i8")
 _EVER = 1 << 61  # microseconds: beyond every date
 LASTING = 40 * 86_400_000_000  # longer is found by an index of its own, as the queries have it
-KINDS = sorted(k.value for k in CAUSAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +75,17 @@ class _Inside:
     rows: NDArray[np.void]
 
 
-class Searching:
-    """The search half of a view."""
+class Searching(Asking):
+    """The search half of a view that asks the server for everything."""
 
-    def __init__(self, bank: str, head: Head, session: Session) -> None:
-        self.bank = bank
-        self.head = head
-        self.session = session
+    def __init__(self, bank: str, head: Head, session: Session, entities: EntityCache) -> None:
+        super().__init__(bank, head, session, entities)
         self.fetched = Fetched(head.dimensions)
         fields = FieldTotals(np.array(head.field_length), np.array(head.field_count))
         self._postings = Postings(head.size, head.next_key, fields)
         self._near: _Near | None = None
         self._inside: _Inside | None = None
         self._shares: dict[Filter, float] = {}
-
-    def fetch(
-        self, name: str, allowed: Filter | None = None, *, prepare: bool | None = None, **given: Any
-    ) -> list[tuple[Any, ...]]:
-        condition, values = ("true", {}) if allowed is None else clause(allowed)
-        sql = query(name, condition, self.head.dimensions)
-        return self.session.fetch(sql, {"bank": self.bank, **values, **given}, prepare=prepare)
-
-    def _blob(self, name: str, allowed: Filter | None = None, **given: Any) -> bytes | None:
-        return self.fetch(name, allowed, **given)[0][0]
 
     # --- the arms, together ------------------------------------------------------------------
 
@@ -196,7 +183,7 @@ class Searching:
             return scores
         inside = self._inside
         if inside is None or not np.array_equal(inside.vector, vector):
-            blob = self._blob("similar", keys=listed(keys), vector=HalfVector(vector))
+            blob = self.blob("similar", keys=listed(keys), vector=HalfVector(vector))
             rows = np.sort(unpacked(blob, _SIMILAR), order="key")
         else:
             rows = inside.rows
@@ -218,7 +205,7 @@ class Searching:
         take, tried, passed = first_try(k, allowed), 0, np.empty(0, np.int64)
         while tried < len(keys) and len(passed) < k:
             if tried and len(passed) < FEW * tried:  # hardly anything passes: ask for all that does
-                every = unpacked(self._blob("all_allowed_keys", allowed, prepare=False), _KEY)
+                every = unpacked(self.blob("all_allowed_keys", allowed, prepare=False), _KEY)
                 passed = keys[np.isin(keys, every.astype(np.int64))]
                 break
             best, _ = top(scores[keys], keys, tried + take)
@@ -236,7 +223,7 @@ class Searching:
             new = keys[~known]
             rows = self.fetch("allowed_rows", allowed, keys=listed(new)) if len(new) else []
             return np.concatenate([keys[known], self.fetched.add(rows)])
-        return unpacked(self._blob("allowed_keys", allowed, keys=listed(keys)), _KEY).astype(
+        return unpacked(self.blob("allowed_keys", allowed, keys=listed(keys)), _KEY).astype(
             np.int64
         )
 
@@ -258,7 +245,7 @@ class Searching:
         held = self._inside
         if held is not None and (held.start, held.end, held.allowed) == (start, end, allowed):
             return held.rows["key"].astype(np.int64)
-        blob = self._blob("window_keys", allowed, **_bounds(start, end), prepare=False)
+        blob = self.blob("window_keys", allowed, **_bounds(start, end), prepare=False)
         return unpacked(blob, _KEY).astype(np.int64)
 
     # --- links -------------------------------------------------------------------------------
@@ -266,7 +253,7 @@ class Searching:
     def expand(
         self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
     ) -> Expansion:
-        blob = self._blob(
+        blob = self.blob(
             "expand",
             allowed,
             keys=listed(seeds),
@@ -285,17 +272,11 @@ class Searching:
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
         given = {"keys": listed(keys), "limit": per_node, "causal": KINDS}
-        rows = unpacked(self._blob("edges", allowed, **given), EDGE)
-        return Edges(
-            rows["mine"].astype(np.int64),
-            rows["other"].astype(np.int64),
-            rows["weight"].astype(np.float32),
-            rows["causal"].astype(np.bool_),
-        )
+        return edges_of(self.blob("edges", allowed, **given))
 
     def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
         """For each of `keys` by itself, who shares entities with it, and how many."""
-        blob = self._blob("sharing", allowed, keys=listed(keys), limit=per_entity)
+        blob = self.blob("sharing", allowed, keys=listed(keys), limit=per_entity)
         rows = unpacked(blob, _SHARED)
         asked = np.argsort(keys, kind="stable")  # and answered in that order
         place = asked[np.searchsorted(keys, rows["mine"].astype(np.int64), sorter=asked)]
@@ -330,7 +311,7 @@ class Searching:
         if self._inside is not None and np.isin(keys, self._inside.rows["key"]).all():
             rows = self._inside.rows
         else:
-            blob = self._blob("allowed_records", keys=listed(keys))
+            blob = self.blob("allowed_records", keys=listed(keys))
             rows = np.sort(unpacked(blob, RECORD_ROW), order="key")
         records, _ = _aligned(rows["key"], rows["record"], keys)
         return columns(keys, records)
@@ -339,7 +320,7 @@ class Searching:
         wanted = np.unique(keys[keys > 0])
         if not len(wanted):
             return np.zeros(len(keys), np.bool_)
-        blob = self._blob("allowed_keys", allowed, keys=listed(wanted))
+        blob = self.blob("allowed_keys", allowed, keys=listed(wanted))
         return np.isin(keys, unpacked(blob, _KEY).astype(np.int64))
 
 
@@ -364,11 +345,6 @@ def index_settings(near: int, least: int = LEAST_EF) -> Settings:
         ),
         (b"SET LOCAL enable_sort = on",),
     )
-
-
-def listed(numbers: Keys) -> str:
-    """As PostgreSQL writes an array: made at once, where the driver would go one by one."""
-    return "{" + ",".join(map(str, numbers.tolist())) + "}"
 
 
 def _bounds(start: int | None, end: int | None) -> dict[str, Any]:

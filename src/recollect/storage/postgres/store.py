@@ -215,13 +215,15 @@ class PostgresStore(Lists):
         finally:
             session.close()
 
-    def _view(self, connections: Connections, bank: str, *, arriving: bool = False) -> PostgresView:
+    def _view(
+        self, connections: Connections, bank: str, *, arriving: bool = False
+    ) -> PostgresView | HeldView:
         session = ReadSession(connections, bank)
         return self._seen(bank, session, session.open(), arriving=arriving)
 
     def _seen(
         self, bank: str, session: ReadSession, head: Head | None, *, arriving: bool = False
-    ) -> PostgresView:
+    ) -> PostgresView | HeldView:
         if head is None or (head.arriving is not None and not arriving):
             session.close()
             raise unknown_bank(bank)

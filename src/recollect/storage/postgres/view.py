@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,33 +10,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver
-from recollect.storage.base import Filter, Keys, Mentions, ModelIdentity, ServedView, Usage
+from recollect.storage.base import (
+    Filter,
+    GatheringView,
+    Keys,
+    Mentions,
+    ModelIdentity,
+    ServedView,
+    Usage,
+)
 from recollect.storage.memory_row import memory_from_row
-from recollect.storage.postgres.search import Searching, listed
-from recollect.storage.postgres.session import Head, Session
-from recollect.storage.sqlite.entities import EntityCache
+from recollect.storage.postgres.asking import Asking, listed
+from recollect.storage.postgres.search import Searching
 from recollect.types import Chunk, Memory
 
 NEWEST = 8  # memories looked at at once for the one told last
 
 
-class PostgresView(Searching, ServedView):
-    def __init__(self, bank: str, head: Head, session: Session, entities: EntityCache) -> None:
-        super().__init__(bank, head, session)
-        self.entity_cache = entities
+class ServerView(Asking, ServedView):
+    """What is read of a bank row by row, whoever searches it."""
 
     def close(self) -> None:
         """Give the connection back. What is asked later is read from the same state, if the bank
         has not changed."""
         self.session.close()
 
-    @property
-    def seq(self) -> int:
-        return self.head.seq
-
-    @property
-    def size(self) -> int:
-        return self.head.size
+    @abstractmethod
+    def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]: ...
 
     @property
     def model(self) -> ModelIdentity:
@@ -116,6 +117,18 @@ class PostgresView(Searching, ServedView):
     def document_hash(self, document_id: str) -> bytes | None:
         rows = self.fetch("document_hash", id=document_id)
         return rows[0][0] if rows else None
+
+
+class PostgresView(Searching, ServerView, GatheringView):
+    """Of a bank that the server searches."""
+
+    @property
+    def seq(self) -> int:
+        return self.head.seq
+
+    @property
+    def size(self) -> int:
+        return self.head.size
 
     def same_statement(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:
         return _grouped(self.fetch("same_statement", hashes=list(hashes)))

@@ -15,7 +15,7 @@ from recollect.storage.postgres.holding import Holding
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.search import first_try, index_settings
 from recollect.storage.postgres.session import Head, WriteSession
-from recollect.storage.postgres.view import PostgresView
+from recollect.storage.postgres.view import PostgresView, ServerView
 from recollect.storage.ranking import exact_dots, top
 from recollect.storage.sqlite.entities import EntityCache
 from recollect.storage.sqlite.nearest import (
@@ -31,7 +31,7 @@ _FEW = 8  # vectors; more are cheaper compared with the bank's all at once
 NEIGHBOURS_EF = 32  # how wide the index looks for the few nearest of a new memory: finds them all
 
 
-class _Rows(PostgresView):
+class _Rows(ServerView):
     """What a plan asks that only the server knows. The bank's row is locked, so what is read is
     what the commit changes."""
 
@@ -58,7 +58,7 @@ class HeldWritingView(HeldView, _Rows):
     """Of a bank that this process holds."""
 
 
-class WritingView(_Rows, ServedWriting):
+class WritingView(PostgresView, _Rows, ServedWriting):
     """Of one that the server searches."""
 
     def __init__(
@@ -90,7 +90,7 @@ class WritingView(_Rows, ServedWriting):
         """Among what no index holds yet, a slab at a time."""
         kind, after = vector_type(self.head.dimensions), self.head.indexed_key
         while True:
-            rows = unpacked(self._blob("slab", Filter(), after=after, limit=SLAB), kind)
+            rows = unpacked(self.blob("slab", Filter(), after=after, limit=SLAB), kind)
             if len(rows):
                 keys = rows["key"].astype(np.int64)
                 yield nearest_in_slab(vectors, keys, rows["vector"].astype(np.float16), k, floor)
