@@ -3,7 +3,7 @@
 import recollect
 with recollect.open("memory.db") as memory:
     memory.retain("alice", "Alice joined Google last spring because she loves research.")
-    print(memory.recall("alice", "Where does Alice work?").as_context())
+    print(memory.recall("alice", "When did Alice join Google?").as_context())
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 with recollect.connect("http://127.0.0.1:8888", api_key="rk_…") as memory:
     memory.retain("alice", "Alice joined Google last spring.")
-    print(memory.recall("alice", "Where does Alice work?").as_context())
+    print(memory.recall("alice", "When did Alice join Google?").as_context())
 """
 
 from __future__ import annotations
