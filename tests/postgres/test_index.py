@@ -4,7 +4,8 @@ for what came later."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -195,6 +196,65 @@ def test_a_large_bank_is_indexed_by_itself(postgres: str, monkeypatch: pytest.Mo
         store.close()
         with psycopg.connect(postgres, autocommit=True) as db:
             db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+
+
+@pytest.fixture
+def large(postgres: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PostgresStore]]:
+    """Opens stores on one schema, where a hundred memories are many."""
+    monkeypatch.setattr(hnsw, "WORTH_IT", 100)
+    schema = f"index_{uuid4().hex[:12]}"
+    opened: list[PostgresStore] = []
+
+    def make(**options: Any) -> PostgresStore:
+        opened.append(
+            PostgresStore(postgres, model=lambda: ("m", DIMENSIONS, 0), schema=schema, **options)
+        )
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+
+
+def test_no_index_is_made_while_a_bank_is_being_filled(
+    large: Callable[..., PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hnsw, "QUIET", 3600.0)
+    store = large(held_facts=0)
+    store.create_bank(BANK)
+    store.commit(BANK, lambda _: Batch(memories=memories(1, vectors(150, 2))))
+    store.commit(BANK, lambda _: Batch(memories=memories(151, vectors(150, 3))))
+    assert viewed(store).head.indexed_key == 0
+    store.close()
+    store._indexing.wait(BANK, timeout=10)  # pyright: ignore[reportPrivateUsage]
+    assert not any(t.name == f"recollect-index-{BANK}" for t in threading.enumerate())
+
+
+def test_a_bank_that_is_filled_without_a_pause_is_indexed_after_a_while(
+    large: Callable[..., PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hnsw, "QUIET", 3600.0)
+    monkeypatch.setattr(hnsw, "LONGEST", 0.0)
+    store = large(held_facts=0)
+    store.create_bank(BANK)
+    store.commit(BANK, lambda _: Batch(memories=memories(1, vectors(150, 2))))
+    store._indexing.wait(BANK, timeout=60)  # pyright: ignore[reportPrivateUsage]
+    assert viewed(store).head.indexed_key == 150
+
+
+def test_who_only_recalls_has_a_bank_indexed_that_others_filled(
+    large: Callable[..., PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hnsw, "QUIET", 0.0)
+    writer = large(auto_index=False)
+    writer.create_bank(BANK)
+    writer.commit(BANK, lambda _: Batch(memories=memories(1, vectors(150, 2))))
+    reader = large(held_facts=0)
+    reader.recall_view(BANK).close()
+    reader._indexing.wait(BANK, timeout=60)  # pyright: ignore[reportPrivateUsage]
+    assert viewed(reader).head.indexed_key == 150
 
 
 def viewed(store: PostgresStore) -> PostgresView:
