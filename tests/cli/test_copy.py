@@ -81,3 +81,26 @@ def test_an_unknown_bank_copies_nothing(run: Any, store: Path, tmp_path: Path) -
     made = run("copy", store, target, "--bank", "alice", "--bank", "nope")
     assert made.code == 2
     assert not target.exists()
+
+
+def test_a_server_that_goes_away_is_told_what_to_do(run: Any, store: Path, served: Any) -> None:
+    from recollect.client.waiting import Client
+    from recollect.testing import open_fake
+
+    with (
+        served(open_fake(store.parent / "served.db")) as url,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        real = Client._send
+        patch.setattr(Client, "_send", lambda c, call, **rest: _lost(real, c, call, rest))
+        made = run("copy", store, url)
+    assert made.code == 1
+    assert "it goes on where it stopped" in made.err
+
+
+def _lost(real: Any, client: Any, call: Any, rest: dict[str, Any]) -> Any:
+    import httpx2
+
+    if call.path.endswith("/rows"):
+        raise client._server.unreachable(httpx2.ReadError("the line is dead"))
+    return real(client, call, **rest)

@@ -56,9 +56,14 @@ def _copied(
     here: Recollect | Client, there: Recollect | Client, bank: str, name: str | None
 ) -> Copied:
     from recollect.cli.progress import progress_bar
+    from recollect.errors import ServerError
 
-    with progress_bar(f"copying {bank}") as progress:
-        return here.copy(bank, there, name=name, progress=progress)
+    try:
+        with progress_bar(f"copying {bank}") as progress:
+            return here.copy(bank, there, name=name, progress=progress)
+    except ServerError as error:
+        again = "then copy again: it goes on where it stopped"
+        raise ServerError(error.message, hint=f"{error.hint}; {again}") from error
 
 
 def _report(session: Session, copied: list[Copied]) -> None:
