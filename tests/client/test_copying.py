@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import orjson
@@ -206,3 +207,20 @@ def test_a_part_needs_the_hold_on_the_bank(ends) -> None:
     for verb in ("finish", "abandon"):
         with pytest.raises(Conflict):
             getattr(ServerTaking(target, BANK, {"by": "me", "done": {}}), verb)()
+
+
+def test_a_server_over_postgresql_goes_on_as_well(postgres: str, serve, tmp_path: Path) -> None:
+    import psycopg
+
+    schema = f"test_{uuid4().hex[:12]}"
+    with open_fake(tmp_path / "one.db") as here, open_fake(tmp_path / "two.db") as back:
+        fill(here)
+        with recollect.connect(serve(postgres, pg_schema=schema)) as far:
+            for source, target in ((here, far), (far, back)):
+                with pytest.raises(Cut):
+                    source.copy(BANK, target, progress=cut_after(60))
+                copied = source.copy(BANK, target)
+                assert copied.same and copied.resumed >= 60
+        assert lines(back) == lines(here)
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute(f"DROP SCHEMA {schema} CASCADE")  # pyright: ignore[reportArgumentType, reportCallIssue]
