@@ -1,0 +1,38 @@
+"""Tables in a terminal: nothing is cut that somebody wants to copy."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.cli import tables
+
+ID = "01a1e091-0419-7fcf-8860-2a6c5e392f39"
+TEXT = "Let us offer them a cap, so that their bill cannot grow by more than ten percent a year."
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def show(width: int) -> list[str]:
+        monkeypatch.setattr(tables, "terminal", lambda: True)
+        monkeypatch.setenv("COLUMNS", str(width))
+        tables.show_table(("id", "count", "text"), [(ID, 7, TEXT), (ID, 12, "短")])
+        return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+    return show
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+def test_ids_are_whole_at_any_width(shown, width: int) -> None:
+    assert sum(line.startswith(ID) for line in shown(width)) == 2
+
+
+def test_a_text_stands_beside_where_there_is_room(shown) -> None:
+    lines = shown(120)
+    assert lines[1].startswith(f"{ID}      7  Let us offer them")
+
+
+def test_and_below_where_there_is_none(shown) -> None:
+    lines = shown(70)
+    assert lines[1] == f"{ID}      7"
+    assert lines[2].startswith("    Let us offer them a cap")
+    assert " ".join(" ".join(lines[2:4]).split()) == TEXT
