@@ -128,6 +128,15 @@ def test_a_prompt_is_answered_with_strong_hits_once_a_session(filled_hooks: Hook
         assert FACT in (filled_hooks.prompt("/var/log/app says: " + PROMPT, "s3") or "")
 
 
+def test_what_a_hook_did_not_wait_for_may_be_told_next_time(filled_hooks: Hooks) -> None:
+    asked = {"do": "recall", "query": PROMPT, "bank": "default", "session": "s1"}
+    with filled_hooks.helper():
+        with closing(socket.socket(socket.AF_UNIX)) as line:
+            line.connect(str(places.socket_path(filled_hooks.options)))
+            line.sendall(json.dumps({**asked, "deadline_ms": 20_000}).encode() + b"\n")
+        assert FACT in (filled_hooks.prompt() or "")
+
+
 def test_a_bank_that_is_not_there_is_no_answer(hooks: Hooks) -> None:
     with hooks.helper():
         assert hooks.prompt() is None

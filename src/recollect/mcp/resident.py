@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,16 @@ HEAD = (
 )
 
 
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    says: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    once_heard: Callable[[], None] = _nothing  # done when it was sent to somebody still there
+
+
 class Resident:
     def __init__(self, memory: Recollect, options: list[str]) -> None:
         self._memory = memory
@@ -53,40 +63,45 @@ class Resident:
         self.last_asked = time.monotonic()
         self.ended = threading.Event()
 
-    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(self, request: Mapping[str, Any]) -> Reply:
         self.last_asked = time.monotonic()
         return _DOES[request["do"]](self, request)
 
     # --- recall ------------------------------------------------------------------------------
 
-    def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def recall(self, request: Mapping[str, Any]) -> Reply:
         query = truncate(cleaned(request["query"]), QUERY_TOKENS)
         if not query:
-            return {}
+            return Reply()
         try:
             found = self._memory.recall(
                 request["bank"], query, budget="low", deadline_ms=request["deadline_ms"]
             )
         except NotFound:  # nothing was ever retained
-            return {}
+            return Reply()
         given = self._given.of(request["session"])
         strong = [h for h in found if h.band is Band.STRONG and not given.has(h.memory)]
         shown: list[Hit] = answers.within(strong[:SHOWN], "lean", SHOWN_TOKENS)
-        given.give(hit.memory for hit in shown)
+        if not shown:
+            return Reply()
         lines = [answers.hit_lines(hit, "lean") for hit in shown]
-        return {"context": "\n".join([HEAD, *lines])} if lines else {}
+        # A hook that gave up has shown nobody anything: what it missed may be told next time.
+        return Reply(
+            {"context": "\n".join([HEAD, *lines])},
+            lambda: given.give(hit.memory for hit in shown),
+        )
 
-    def start(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def start(self, request: Mapping[str, Any]) -> Reply:
         if request.get("fresh"):
             self._given.of(request["session"]).start_over()
         warm(self._memory, request["bank"])
-        return {}
+        return Reply()
 
     # --- retain ------------------------------------------------------------------------------
 
-    def retain(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def retain(self, request: Mapping[str, Any]) -> Reply:
         threading.Thread(target=self.drain, name="recollect-spool").start()
-        return {}
+        return Reply()
 
     def drain(self) -> None:
         """Retain what the stop hooks noted. A note goes away only when its words are stored."""
@@ -128,15 +143,15 @@ class Resident:
         }
         self._memory.retain(note["bank"], item)
 
-    def end(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def end(self, request: Mapping[str, Any]) -> Reply:
         self.ended.set()
-        return {}
+        return Reply()
 
     def stop(self, number: int, frame: Any) -> None:
         self.ended.set()
 
 
-_DOES: Mapping[str, Callable[[Resident, Mapping[str, Any]], dict[str, Any]]] = {
+_DOES: Mapping[str, Callable[[Resident, Mapping[str, Any]], Reply]] = {
     "recall": Resident.recall,
     "start": Resident.start,
     "retain": Resident.retain,
@@ -209,7 +224,9 @@ def _attend(line: socket.socket, resident: Resident) -> None:
         try:
             with line.makefile("rb") as incoming:
                 request = json.loads(incoming.readline(LONGEST))
-            line.sendall(json.dumps(resident.answer(request)).encode() + b"\n")
+            reply = resident.answer(request)
+            line.sendall(json.dumps(reply.says).encode() + b"\n")
+            reply.once_heard()
         except Exception as error:  # noqa: BLE001  logged; the hook does without
             places.log(f"helper: {type(error).__name__}: {error}")
 
