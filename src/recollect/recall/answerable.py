@@ -161,7 +161,8 @@ def reason(verdict: Verdict, query: Query, read: Iterable[Memory]) -> str:
     missing = set(query.terms) - held
     words = [w for w in _WORD.findall(query.text) if missing.issuperset(query_terms(w))]
     if words:
-        return f"no memory that was found covers {_quoted(words)}"
+        longest = sorted(words, key=len, reverse=True)  # mostly what the query is about
+        return f"no memory that was found covers {_quoted(longest)}"
     return f"the best match is too weak: {verdict.score:.2f}, at least {verdict.floor:g} is needed"
 
 

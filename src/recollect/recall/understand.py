@@ -96,7 +96,8 @@ def _pull(text: str, time: QueryTime) -> TimePull:
 
 class _Named(NamedTuple):
     """Who is named: the bank's entities, how many names, those it does not know, and the query
-    without its entities."""
+    without its entities. A name of code (`findById`) is an example as often as it is a subject,
+    so it counts among the names only when it is known."""
 
     entities: tuple[int, ...]
     names: int
@@ -108,15 +109,15 @@ def _named(text: str, resolver: EntityResolver) -> _Named:
     found: list[int] = []
     strangers: list[str] = []
     rest = list(text)
-    mentions = 0
+    names = 0
     for mention in find_entities(text, known=resolver.matcher()):
         match = resolver.resolve(mention.text, mention.kind, found)
-        mentions += 1
-        if match.entity is None:
+        names += match.entity is not None or mention.kind != "technical"
+        if match.entity is None and mention.kind != "technical":
             strangers.append(mention.text.strip())
-        else:
+        elif match.entity is not None:
             start, end = mention.span
             rest[start:end] = " " * (end - start)
             if match.entity.id not in found:
                 found.append(match.entity.id)
-    return _Named(tuple(found), mentions, tuple(strangers), " ".join("".join(rest).split()))
+    return _Named(tuple(found), names, tuple(strangers), " ".join("".join(rest).split()))
