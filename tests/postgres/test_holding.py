@@ -15,7 +15,7 @@ from postgres.conftest import MakeStore
 from recollect import Recollect
 from recollect.recall.result import RecallResult
 from recollect.storage.base import Batch, Filter, StagedVector
-from recollect.storage.postgres import holding, store
+from recollect.storage.postgres import holding, write
 from recollect.storage.postgres.held_view import HeldView
 from recollect.storage.postgres.session import ReadSession
 from recollect.storage.postgres.store import PostgresStore
@@ -23,7 +23,7 @@ from recollect.testing import FakeEmbedder, open_fake
 from recollect.testing.reference import BANK, made_up
 
 NOW = {"query_timestamp": "2026-06-01"}
-WHO = ("Alice", "Bob", "Carol Smith", "Dr. Chen", "Erik")
+WHO = ("Alice", "Bob", "Carol", "Carol Smith", "Dr. Chen")
 WHAT = (
     "plays the violin",
     "moved to Oslo",
@@ -177,7 +177,7 @@ def test_who_is_too_far_behind_does_not_guess(
     admin: psycopg.Connection[Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store, "REACH", 2)
+    monkeypatch.setattr(write, "REACH", 2)
     holder.retain("b", [fact(n) for n in range(10)])
     assert on_server(holder).hold("b")
     for memory in other.memories("b", limit=5):

@@ -3,10 +3,8 @@ indexes of banks that it searches often."""
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,7 +22,6 @@ from recollect.storage.base import (
     View,
     Writing,
 )
-from recollect.storage.forget import Forgetting
 from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres import hnsw
 from recollect.storage.postgres.connection import Connections, Holders, place
@@ -33,23 +30,19 @@ from recollect.storage.postgres.held_view import HeldView
 from recollect.storage.postgres.holding import Holding
 from recollect.storage.postgres.keyring import PostgresKeyRing
 from recollect.storage.postgres.lists import Lists
+from recollect.storage.postgres.names import Names
 from recollect.storage.postgres.queries import query
-from recollect.storage.postgres.queue import PostgresQueue, take_step
+from recollect.storage.postgres.queue import PostgresQueue
 from recollect.storage.postgres.replica import PATIENCE as REPLICA_PATIENCE
 from recollect.storage.postgres.replica import Replica
-from recollect.storage.postgres.rows import BankRows
 from recollect.storage.postgres.schema import TABLES, prepare
-from recollect.storage.postgres.session import Head, ReadSession, Session, WriteSession
+from recollect.storage.postgres.session import Head, ReadSession, WriteSession
 from recollect.storage.postgres.view import PostgresView
-from recollect.storage.postgres.write import Writer
+from recollect.storage.postgres.write import REMEMBERED, write
 from recollect.storage.postgres.writing import HeldWritingView, WritingView
 from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
-from recollect.storage.sqlite.entities import EntityCache
 from recollect.types import Bank, Memory
 
-REACH = 1024  # commits whose changes are kept, for whoever holds a bank to catch up by
-REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
-NAMES_KEPT = 256  # banks whose names are kept in this process
 PATIENCE = 30.0  # seconds
 
 
@@ -69,9 +62,8 @@ class PostgresStore(Lists):
     ) -> None:
         self.place = place(dsn)
         self._model = model
-        self._lock = threading.Lock()
-        self._names: OrderedDict[str, EntityCache] = OrderedDict()
         self._holding = Holding(held_facts)
+        self._names = Names(changed=self._holding.rename)
         prepare(dsn, schema)
 
         holders = Holders()
@@ -148,8 +140,7 @@ class PostgresStore(Lists):
             return True
 
         deleted = self._transaction(bank, work, absent=lambda: False)
-        with self._lock:
-            self._names.pop(bank, None)
+        self._names.drop(bank)
         self._holding.drop(bank)
         if deleted:
             self._writing.attempt(lambda db: hnsw.drop(db, bank))
@@ -228,7 +219,7 @@ class PostgresStore(Lists):
             session.close()
             raise unknown_bank(bank)
         try:
-            names = self._entities(bank, head, session)
+            names = self._names.of(bank, head, session)
             held = self._holding.of(bank, head, session)
             if held is None:
                 view = PostgresView(bank, head, session, names)
@@ -239,35 +230,6 @@ class PostgresStore(Lists):
         except BaseException:
             session.close()
             raise
-
-    def _entities(self, bank: str, head: Head, session: Session) -> EntityCache:
-        """The names of the bank, caught up to this state of it."""
-        with self._lock:
-            cache = self._names.setdefault(bank, EntityCache())
-            self._names.move_to_end(bank)
-            while len(self._names) > NAMES_KEPT:
-                self._names.popitem(last=False)
-        with cache.lock:
-            if cache.seq >= head.seq:
-                return cache
-            if cache.seq < head.forgot_seq and cache.seq >= 0:
-                # What was forgotten may have taken names away; what is left is learnt anew.
-                cache = EntityCache()
-                with self._lock:
-                    self._names[bank] = cache
-                self._holding.rename(bank)
-            given = {"bank": bank, "seq": cache.seq}
-            if head.size or cache.seq >= 0:
-                renamed = cache.catch_up(session.fetch(query("changed_entities"), given))
-                if renamed:
-                    self._holding.rename(bank)
-            cache.seq = head.seq
-            return cache
-
-    def _unlearn(self, bank: str) -> None:
-        """A plan teaches the resolver names as it goes; when nothing was written, none are known."""
-        with self._lock:
-            self._names.pop(bank, None)
 
     # --- commits -----------------------------------------------------------------------------
 
@@ -282,13 +244,15 @@ class PostgresStore(Lists):
         try:
             seq = self._commit(bank, work)
         except BaseException:
-            self._unlearn(bank)
+            self._names.drop(
+                bank
+            )  # a plan teaches the resolver as it goes, and this came to nothing
             raise
         self._indexing.make_if_due(bank)
         return seq
 
     def _writing_view(self, bank: str, head: Head, session: WriteSession) -> Writing:
-        names = self._entities(bank, head, session)
+        names = self._names.of(bank, head, session)
         held = self._holding.of(bank, head, session)
         if held is not None:
             return HeldWritingView(bank, head, session, names, held)
@@ -344,41 +308,9 @@ class PostgresStore(Lists):
     def _write(
         self, session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID
     ) -> int:
-        seq, now = head.seq + 1, _now()
-        if batch.step is not None:
-            take_step(session, bank, batch.step, now)
-        rows = BankRows(session, bank, seq)
-        free = max([m.key + 1 for m in batch.memories], default=0)
-        forgetting = Forgetting(rows, max(head.next_key, free))
-        writer = Writer(session, rows, forgetting, head.next_evidence, now)
-        writer.apply(batch)
-        dropped = bool(batch.drop_documents or batch.drop_memories)
-        if batch.forgets:
-            session.run(query("drop_failed_payloads"), {"bank": bank})
-        changed = sorted(key for key in rows.changed if key < head.next_key)
-        if changed:
-            session.run(query("drop_changes"), {"bank": bank, "upto": seq - REACH})
-            session.run(query("put_changes"), {"bank": bank, "seq": seq, "keys": changed})
-        given = {
-            "bank": bank,
-            "seq": seq,
-            "changes_since": seq - REACH if changed else 0,
-            "forgot_seq": seq if dropped else head.forgot_seq,
-            "next_key": forgetting.next_key,
-            "next_entity": max([e.id + 1 for e in batch.entities], default=0),
-            "next_evidence": writer.next_evidence,
-            "memories": rows.memories,
-            "documents": rows.documents,
-            "size": rows.size,
-            "field_length": (rows.field_length + head.field_length).tolist(),
-            "field_count": (rows.field_count + head.field_count).tolist(),
-            "commits": [*head.commits[1 - REMEMBERED :], commit],
-            "now": now,
-        }
-        session.run(query("advance_bank"), given)
-        grown = head._replace(next_key=forgetting.next_key, size=head.size + rows.size)
-        self._indexing.look_at(bank, grown, written=True)
-        return seq
+        after = write(session, bank, head, batch, commit)
+        self._indexing.look_at(bank, after, written=True)
+        return after.seq
 
     def dump(self, bank: str) -> Dump:
         return dump(self._view(self._reading, bank, arriving=True))

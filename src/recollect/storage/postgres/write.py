@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import orjson
 from pgvector import HalfVector
@@ -13,8 +15,10 @@ from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, New
 from recollect.storage.forget import Forgetting
 from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.moments import told_again
+from recollect.storage.postgres.queries import query
+from recollect.storage.postgres.queue import take_step
 from recollect.storage.postgres.rows import BankRows, happened
-from recollect.storage.postgres.session import WriteSession
+from recollect.storage.postgres.session import Head, WriteSession
 from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
 from recollect.types import Entity, State
 
@@ -47,6 +51,53 @@ EVIDENCE = {
     "bank_id": "text", "number": "int8", "key": "int8", "at": "int8", "document_id": "text",
     "chunk_id": "text", "text": "text",
 }  # fmt: skip
+
+
+REACH = 1024  # commits whose changes are kept, for whoever holds a bank to catch up by
+REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
+
+
+def write(session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID) -> Head:
+    """A batch, and the bank's own row; gives that row as far as it is known to be after it."""
+    seq, now = head.seq + 1, time.time_ns() // 1000
+    if batch.step is not None:
+        take_step(session, bank, batch.step, now)
+    rows = BankRows(session, bank, seq)
+    free = max([m.key + 1 for m in batch.memories], default=0)
+    forgetting = Forgetting(rows, max(head.next_key, free))
+    writer = Writer(session, rows, forgetting, head.next_evidence, now)
+    writer.apply(batch)
+    dropped = bool(batch.drop_documents or batch.drop_memories)
+    if batch.forgets:
+        session.run(query("drop_failed_payloads"), {"bank": bank})
+    given = {
+        "bank": bank,
+        "seq": seq,
+        "changes_since": _put_changes(session, rows, head.next_key),
+        "forgot_seq": seq if dropped else head.forgot_seq,
+        "next_key": forgetting.next_key,
+        "next_entity": max([e.id + 1 for e in batch.entities], default=0),
+        "next_evidence": writer.next_evidence,
+        "memories": rows.memories,
+        "documents": rows.documents,
+        "size": rows.size,
+        "field_length": (rows.field_length + head.field_length).tolist(),
+        "field_count": (rows.field_count + head.field_count).tolist(),
+        "commits": [*head.commits[1 - REMEMBERED :], commit],
+        "now": now,
+    }
+    session.run(query("advance_bank"), given)
+    return head._replace(seq=seq, next_key=forgetting.next_key, size=head.size + rows.size)
+
+
+def _put_changes(session: WriteSession, rows: BankRows, next_key: int) -> int:
+    """Note what was there before and is not as it was; gives since when such notes are kept."""
+    changed = sorted(key for key in rows.changed if key < next_key)
+    if not changed:
+        return 0
+    session.run(query("drop_changes"), {"bank": rows.bank, "upto": rows.seq - REACH})
+    session.run(query("put_changes"), {"bank": rows.bank, "seq": rows.seq, "keys": changed})
+    return rows.seq - REACH
 
 
 class Writer:
