@@ -144,6 +144,7 @@ def _store(session: Session) -> Iterator[Finding]:
 
 def _asked(session: Session) -> Iterator[Finding]:
     """A server, as its clients find it."""
+    from recollect.cli.output import held
     from recollect.errors import RecollectError
 
     where = session.settings().db or ""
@@ -152,8 +153,7 @@ def _asked(session: Session) -> Iterator[Finding]:
             memory.warm()
             yield Finding("server", True, f"{where} is ready")
             for bank in memory.banks():
-                says = f"{bank.memories:,} memories, {bank.documents:,} documents"
-                yield Finding(f"bank {bank.id}", True, says)
+                yield Finding(f"bank {bank.id}", True, held(bank))
                 yield _tried(f"bank {bank.id}", lambda b=bank.id: _searched(memory, b))
     except RecollectError as error:
         yield Finding("server", False, error.message, error.hint)
@@ -223,6 +223,7 @@ def _schema(path: Path) -> str:
 
 
 def _banks(session: Session) -> Iterator[Finding]:
+    from recollect.cli.output import held
     from recollect.errors import RecollectError
 
     try:
@@ -237,7 +238,7 @@ def _banks(session: Session) -> Iterator[Finding]:
             mine = memory.embedder.name
             for bank in memory.banks():
                 fits = bank.embedder == mine
-                says = f"{bank.memories:,} memories, {bank.documents:,} documents, embedded with {bank.embedder}"
+                says = f"{held(bank)}, embedded with {bank.embedder}"
                 hint = (
                     None
                     if fits

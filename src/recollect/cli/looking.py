@@ -238,7 +238,7 @@ def export(
     force: Force = False,
 ) -> None:
     """The whole bank as JSON Lines, lossless; import makes it again."""
-    from recollect.cli.output import emit, emit_lines, talk
+    from recollect.cli.output import emit, emit_lines, many, talk
     from recollect.filing import Target
 
     target = Target(Path(output), "an export of recollect", _is_export, force)
@@ -253,7 +253,7 @@ def export(
     if session.json:
         emit({"bank": bank, "file": output, "lines": count})
     else:
-        talk(f"wrote {count} lines to {output}")
+        talk(f"wrote {many(count, 'line')} to {output}")
 
 
 def _write_lines(target: Target, lines: Any) -> int:

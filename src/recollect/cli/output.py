@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
+    from recollect.types import Bank
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -99,6 +101,20 @@ def rows(table: Iterable[Iterable[object]]) -> None:
 def talk(text: str) -> None:
     """A line on stderr: what happened, what next."""
     sys.stderr.write(printable(text) + "\n")
+
+
+def many(count: int, one: str, more: str | None = None) -> str:
+    """So many of them, in words: 1 memory, 2 memories."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def held(bank: Bank) -> str:
+    """What a bank holds, in words."""
+    memories, documents = (
+        many(bank.memories, "memory", "memories"),
+        many(bank.documents, "document"),
+    )
+    return f"{memories}, {documents}"
 
 
 def day(when: datetime | None) -> str:

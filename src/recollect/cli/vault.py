@@ -118,7 +118,7 @@ def _watch(session: Session, memory: Recollect, bank: str, folder: Path, options
 
 def _tell(report: Report, bank: str) -> None:
     """What happened to which note on stdout, the sum of it on stderr."""
-    from recollect.cli.output import rows, talk
+    from recollect.cli.output import many, rows, talk
     from recollect.vault.report import SAID
 
     rows((name.replace("_", " "), path) for name in SAID for path in getattr(report, name))
@@ -133,7 +133,7 @@ def _tell(report: Report, bank: str) -> None:
     for path in report.open_conflicts:
         if path not in report.conflicts:
             talk(f"still to be settled: {path}")
-    notes = "1 note" if report.notes == 1 else f"{report.notes} notes"
+    notes = many(report.notes, "note")
     ahead = "would be: " if report.dry_run else ""
     talk(f"{bank}, {notes}: {ahead}{report.said()} ({report.seconds:.1f} s)")
 

@@ -199,7 +199,7 @@ def forget(
     ] = False,
 ) -> None:
     """Delete a memory, a document or a bank, and what was derived from it."""
-    from recollect.cli.output import emit, talk
+    from recollect.cli.output import emit, many, talk
     from recollect.errors import InvalidInput
 
     if sum((memory_id is not None, document_id is not None, whole_bank)) != 1:
@@ -209,7 +209,7 @@ def forget(
     with session.open_existing() as memory:
         if whole_bank:
             gone = 0 if bank in memory.arrivals() else memory.bank(bank).memories
-            _confirm(f"delete bank {bank} with its {gone} memories?", yes)
+            _confirm(f"delete bank {bank} with {many(gone, 'memory', 'memories')}?", yes)
             memory.delete_bank(bank)
         else:
             memory.bank(bank)
@@ -217,7 +217,7 @@ def forget(
     if session.json:
         emit({"bank": bank, "forgotten": gone})
         return
-    talk(f"forgot {gone} {'memory' if gone == 1 else 'memories'} of {bank}")
+    talk(f"forgot {many(gone, 'memory', 'memories')} of {bank}")
 
 
 def _confirm(question: str, yes: bool) -> None:
@@ -242,7 +242,7 @@ def import_(
     ] = None,
 ) -> None:
     """Make a bank again from an export, exactly."""
-    from recollect.cli.output import emit, talk
+    from recollect.cli.output import emit, held, talk
     from recollect.cli.progress import progress_bar
 
     with session.open() as memory, progress_bar("importing") as progress:
@@ -250,7 +250,7 @@ def import_(
     if session.json:
         emit({"bank": made.id, "memories": made.memories, "documents": made.documents})
         return
-    talk(f"imported {made.memories} memories and {made.documents} documents into {made.id}")
+    talk(f"imported {held(made)} into {made.id}")
 
 
 def reembed(
