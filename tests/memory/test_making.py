@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from recollect.types import Memory
-from recollect.types.making import maker
+from recollect.types.making import changer, maker
 
 make = maker(Memory)
 GIVEN = Memory(id="a", bank="b", text="Alice rows.", tags=("sport",), tokens=3)
@@ -40,3 +40,14 @@ def test_defaults_are_not_shared() -> None:
 def test_what_the_class_needs_is_needed() -> None:
     with pytest.raises(TypeError, match="text"):
         make(id="a", bank="b")  # type: ignore[call-arg]
+
+
+def test_what_is_changed_is_like_the_first_but_for_what_is_named() -> None:
+    changed = changer(Memory)(GIVEN, text="Alice swims.", tokens=4)
+    assert changed == replace(GIVEN, text="Alice swims.", tokens=4)
+    assert GIVEN.text == "Alice rows."
+
+
+def test_there_is_no_changing_what_the_class_has_not() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        changer(Memory)(GIVEN, colour="red")

@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 
 import Stemmer
 
@@ -143,12 +144,12 @@ STOP = frozenset(
 
 def terms(text: str) -> list[str]:
     """All terms of a text, in order, repeats included."""
-    return [t for chunk in _chunks(text) for t in chunk]
+    return list(chain.from_iterable(map(_terms_of, _chunks(text))))
 
 
 def counted(text: str) -> Counter[int]:
     """Term hash → how often, as the index stores it."""
-    return Counter(h for chunk in _chunks_hashed(text) for h in chunk)
+    return Counter(chain.from_iterable(map(_hashes_of, _chunks(text))))
 
 
 def query_terms(text: str) -> tuple[str, ...]:
@@ -177,14 +178,8 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", kept)
 
 
-def _chunks(text: str) -> Iterator[tuple[str, ...]]:
-    for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
-        yield _terms_of(match.group())
-
-
-def _chunks_hashed(text: str) -> Iterator[tuple[int, ...]]:
-    for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
-        yield _hashes_of(match.group())
+def _chunks(text: str) -> list[str]:
+    return _CHUNK.findall(unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -20,6 +20,7 @@ from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when
 from recollect.options import ItemFields, names
 from recollect.types import MemoryType
+from recollect.types.making import maker
 
 UNSET = "unset"
 _FIELDS = names(ItemFields)
@@ -75,6 +76,9 @@ class Fact:
     updated_at: datetime | None = field(default=None, repr=False)
     previous: str | None = None  # the turn that this one answers
     chunk: int | None = None  # position of its chunk in the document
+
+
+_make_fact = maker(Fact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +216,7 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
     stamp = given.get("timestamp")
     said_at = None if stamp == UNSET else parse_when(stamp, f"{where}: timestamp") or now
     start, end = _occurred(given, where)
-    return Fact(
+    return _make_fact(
         text=text,
         item=number,
         id=_optional(given.get("id"), "id", where),

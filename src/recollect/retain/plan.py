@@ -31,8 +31,10 @@ from recollect.retain.weigh import contradict, prove, supersede, support
 from recollect.storage.base import Batch, NewMemory, Writing
 from recollect.storage.ranking import dots
 from recollect.types import Memory, MemoryType
+from recollect.types.making import maker
 
 NEIGHBOURS = 8
+_make_memory = maker(Memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ class Planner:
 
     def _memory(self, source: Source, fact: Fact, names: tuple[str, ...]) -> Memory:
         opinion = fact.type is MemoryType.OPINION
-        return Memory(
+        return _make_memory(
             id=fact.id or new_id(),
             bank=self._view.bank,
             text=fact.text,

@@ -4,13 +4,13 @@ it names, what causes what, whether it is an event, and its vectors."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.language.entities import EntityResolver, Mention, find_entities
+from recollect.language.entities import EntityResolver, Mention, NameMatcher, find_entities
 from recollect.language.passage import passage
 from recollect.language.terms import label_hash
 from recollect.language.time import ground
@@ -19,6 +19,7 @@ from recollect.retain.causal import CausalRelation, find_causal
 from recollect.retain.items import Fact
 from recollect.retain.statements import Slot, fact_type, is_event, normalise, slot
 from recollect.types import MemoryType
+from recollect.types.making import changer
 
 # Words for the two sides of a conversation; they name nobody.
 ROLES = frozenset(
@@ -26,6 +27,7 @@ ROLES = frozenset(
 )
 
 NO_VECTOR = np.empty(0, np.float32)
+_change = changer(Fact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
                 "recurrence": found.recurrence,
                 "duration_s": found.duration.total_seconds() if found.duration else None,
             }
-    return replace(fact, **changes) if changes else fact
+    return _change(fact, **changes) if changes else fact
 
 
 def grounded(
@@ -67,34 +69,35 @@ def grounded(
 ) -> list[Prepared]:
     """All that needs no model: the vectors are empty."""
     known = resolver.matcher()
-    return [
-        Prepared(
-            fact,
-            find_entities(fact.text, speaker=fact.speaker, known=known),
-            find_causal(fact.text),
-            is_event(fact.text),
-            statement_hash(fact),
-            slot(fact.text, fact.speaker),
-            NO_VECTOR,
-            None,
-        )
-        for fact in (understand(f, agent_names) for f in facts)
-    ]
+    return [_prepared(understand(fact, agent_names), known, NO_VECTOR, None) for fact in facts]
 
 
 def prepare(
     facts: Sequence[Fact], embedder: Embedder, resolver: EntityResolver, agent_names: Sequence[str]
 ) -> list[Prepared]:
-    found = grounded(facts, resolver, agent_names)
-    encoded = embedder.encode_passages([embedded_text(p.fact) for p in found])
+    known = resolver.matcher()
+    understood = [understand(fact, agent_names) for fact in facts]
+    encoded = embedder.encode_passages([embedded_text(fact) for fact in understood])
+    tokens = [None] * len(understood) if encoded.tokens is None else encoded.tokens
     return [
-        replace(
-            prepared,
-            vector=encoded.vectors[i],
-            tokens=None if encoded.tokens is None else encoded.tokens[i],
-        )
-        for i, prepared in enumerate(found)
+        _prepared(fact, known, vector, own)
+        for fact, vector, own in zip(understood, encoded.vectors, tokens, strict=True)
     ]
+
+
+def _prepared(
+    fact: Fact, known: NameMatcher, vector: NDArray[np.float32], tokens: NDArray[np.int8] | None
+) -> Prepared:
+    return Prepared(
+        fact,
+        find_entities(fact.text, speaker=fact.speaker, known=known),
+        find_causal(fact.text),
+        is_event(fact.text),
+        statement_hash(fact),
+        slot(fact.text, fact.speaker),
+        vector,
+        tokens,
+    )
 
 
 def embedded_text(fact: Fact) -> str:

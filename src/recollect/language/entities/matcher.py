@@ -77,7 +77,7 @@ class NameMatcher:
         size = min(longest, len(words) - index)
         while size:
             run = words[index : index + size]
-            key = tuple(word.folded for word in run)
+            key = tuple([word.folded for word in run])
             kind = self._kinds.get(key)
             if kind is not None and self._fits(text, key, run):
                 return size, kind

@@ -95,7 +95,7 @@ def fold(text: str) -> str:
 
 
 def tokens(folded: str) -> list[Token]:
-    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(folded)]
+    return [Token(match[0], *match.span()) for match in _TOKEN.finditer(folded)]
 
 
 def matches(
