@@ -134,6 +134,14 @@ def test_a_bank_is_read_when_the_searches_so_far_would_have_paid_for_it(
     alike(holder, other)
 
 
+def test_a_process_that_asks_once_holds_nothing(holder: Recollect, other: Recollect) -> None:
+    other.retain("b", fact(1))
+    for held_now in (False, True):
+        holder.recall("b", "tea", **NOW)
+        on_server(holder)._holding.wait("b")  # pyright: ignore[reportPrivateUsage]
+        assert held(holder) == held_now
+
+
 def test_one_bank_is_let_go_of_for_another(postgres: str, schema: str) -> None:
     with open_fake(postgres, pg_schema=schema, held_facts=30) as memory:
         for bank in ("one", "two", "large"):

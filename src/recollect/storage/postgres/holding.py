@@ -109,7 +109,8 @@ class Holding:
             return Held(held.index.snapshot(), held.loaded)
 
     def pays(self, bank: str, head: Head, searches: int = 1) -> bool:
-        """Whether so many searches more make it worth reading the bank."""
+        """Whether so many searches more make it worth reading the bank. Never at the first one:
+        many a process asks once and ends."""
         if head.size >= self._most:
             return False
         with self._lock:
@@ -117,7 +118,7 @@ class Holding:
             self._searches[bank] = count
             while len(self._searches) > COUNTED:
                 self._searches.popitem(last=False)
-        return count * WORTH >= head.size
+        return count > 1 and count * WORTH >= head.size
 
     def take(self, bank: str, head: Head, session: Session) -> Held | None:
         """Read the bank and hold it, unless it is as large as all that may be held."""
