@@ -338,6 +338,16 @@ def test_a_body_that_cannot_be_read_is_told_how_to_send_one(
     assert "Content-Type: application/json" in answer["hint"]
 
 
+@pytest.mark.parametrize("way", ["/memories/recall", "/memories/recall/stream"])
+def test_a_field_that_recall_does_not_have_is_named(
+    http: httpx2.Client, trip: str, way: str
+) -> None:
+    body = {"query": "Who repaired the kayak?", "max_token": 5}
+    answer = http.post(path(trip, way), json=body).text
+    assert '{"part":"request.max_token"' in answer
+    assert "did you mean max_tokens?" in answer
+
+
 def test_an_unknown_path_or_method_is_named(http: httpx2.Client, trip: str) -> None:
     assert http.get("/v1/default/bankz").json()["detail"] == "there is no path /v1/default/bankz"
     wrong = http.get(path(trip, "/memories")).json()

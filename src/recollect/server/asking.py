@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any
 
 import orjson
 
 from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when
+from recollect.recall.result import RecallResult
 from recollect.server.schemas import RecallBody, SourceFactOptions, TemporalWindow
+from recollect.types import Degradation
 
 _SAME = (
     "types", "budget", "max_tokens", "trace", "query_timestamp", "tags", "tags_match",
     "tag_groups", "min_score", "verbosity", "as_of", "deadline_ms", "expand_hops",
     "without",
 )  # fmt: skip
+
+
+def heard(result: RecallResult, body: RecallBody) -> RecallResult:
+    """The result, which says of what was asked in vain."""
+    if not body.model_extra:
+        return result
+    known = list(type(body).model_fields)
+    ignored = [Degradation(f"request.{name}", _unknown(name, known)) for name in body.model_extra]
+    return replace(result, degraded=(*result.degraded, *ignored))
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return "there is no such field" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def options(body: RecallBody) -> dict[str, Any]:

@@ -73,6 +73,11 @@ class TemporalWindow(BaseModel):
 
 
 class RecallBody(BaseModel):
+    """A field that recall does not have is not refused, since a client may be newer than the
+    server; the answer's `degraded` names it."""
+
+    model_config = ConfigDict(extra="allow")
+
     query: str
     types: list[str] | None = Field(None, description="world, experience, observation, opinion.")
     prefer_observations: bool | None = Field(

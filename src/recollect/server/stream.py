@@ -11,7 +11,7 @@ import orjson
 from recollect.errors import RecollectError
 from recollect.recall.result import RecallResult
 from recollect.server import render
-from recollect.server.asking import options
+from recollect.server.asking import heard, options
 from recollect.server.problems import of_error
 from recollect.server.schemas import RecallBody
 from recollect.server.serving import Serving
@@ -43,7 +43,9 @@ async def stages(state: Serving, bank: str, body: RecallBody) -> AsyncIterator[b
             yield _event("stage", render.event(item))
             continue
         if isinstance(item, RecallResult):
-            said = render.recalled(item, verbosity=body.verbosity, explain=body.explain)
+            said = render.recalled(
+                heard(item, body), verbosity=body.verbosity, explain=body.explain
+            )
             yield _event("result", said)
         else:
             yield b"event: problem\ndata: " + bytes(of_error(item).body) + b"\n\n"

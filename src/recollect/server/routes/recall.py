@@ -12,7 +12,7 @@ from recollect.recall.result import RecallResult
 from recollect.server import render
 from recollect.server.access import reading
 from recollect.server.answers import RecallAnswer, WhyAnswer
-from recollect.server.asking import options
+from recollect.server.asking import heard, options
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, RecallBody, WhyBody
 from recollect.server.serving import Serving, serving
@@ -41,7 +41,8 @@ async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -
             if _has_bank(state, bank_id):
                 raise
             result = _nothing(bank_id, body)
-        return Json(render.recalled(result, verbosity=body.verbosity, explain=body.explain))
+        told = heard(result, body)
+        return Json(render.recalled(told, verbosity=body.verbosity, explain=body.explain))
 
     return await state.read(work)
 
