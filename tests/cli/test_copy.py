@@ -104,3 +104,22 @@ def _lost(real: Any, client: Any, call: Any, rest: dict[str, Any]) -> Any:
     if call.path.endswith("/rows"):
         raise client._server.unreachable(httpx2.ReadError("the line is dead"))
     return real(client, call, **rest)
+
+
+def test_two_servers_may_have_two_keys(
+    run: Any, store: Path, served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recollect.server.keys import create_key
+    from recollect.testing import open_fake
+    from recollect.types import Scope
+
+    here, there = open_fake(store), open_fake(store.parent / "there.db")
+    _, mine = create_key(here.store.keys, "mine", [Scope.READ])
+    _, yours = create_key(there.store.keys, "yours", [Scope.READ, Scope.ADMIN])
+    monkeypatch.setenv("RECOLLECT_API_KEY", mine)
+    with served(here) as source, served(there) as target:
+        refused = run("copy", source, target)
+        monkeypatch.setenv("RECOLLECT_TARGET_API_KEY", yours)
+        copied = run("copy", source, target, "--json")
+    assert refused.code == 1 and "API key" in refused.err
+    assert copied.code == 0 and copied.json[0]["same"]

@@ -30,6 +30,16 @@ def copy(
         str | None,
         typer.Option("--as", metavar="NAME", help="The name in the target, for one bank."),
     ] = None,
+    target_key: Annotated[
+        str | None,
+        typer.Option(
+            "--target-api-key",
+            metavar="KEY",
+            envvar="RECOLLECT_TARGET_API_KEY",
+            show_envvar=True,
+            help="Of a target that is a server with a key of its own.",
+        ),
+    ] = None,
 ) -> None:
     """Copy banks to another store or server, exactly. An interrupted copy goes on where it stopped.
 
@@ -45,7 +55,7 @@ def copy(
             )
         for each in wanted:
             here.bank(each)  # all of them are there, before a target is made
-        with Session(target, session.config).open() as there:
+        with Session(target, session.config, api_key=target_key).open() as there:
             copied = [_copied(here, there, each, name) for each in wanted]
     _report(session, copied)
     if not all(c.same for c in copied):

@@ -55,6 +55,7 @@ class Session:
     config: Path | None = None
     json: bool = False
     read_dsn: str | None = None
+    api_key: str | None = None
 
     def over(self, db: str | None, config: Path | None, json: bool) -> Session:
         """Options may stand before the command or after it; after it wins."""
@@ -63,7 +64,9 @@ class Session:
     def settings(self) -> Settings:
         from recollect.config import load_settings
 
-        return load_settings(file=self.config, db=self.db, read_dsn=self.read_dsn)
+        return load_settings(
+            file=self.config, db=self.db, read_dsn=self.read_dsn, api_key=self.api_key
+        )
 
     def open(self) -> Recollect | Client:
         """The store, made if it is not there yet, or a server: for commands that write."""
