@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 import recollect
+from recollect.client.call import path
 from recollect.client.copying import ServerTaking
 from recollect.errors import Conflict, InvalidInput, NotFound, ServerError
 from recollect.testing import open_fake
@@ -207,6 +208,16 @@ def test_a_part_needs_the_hold_on_the_bank(ends) -> None:
     for verb in ("finish", "abandon"):
         with pytest.raises(Conflict):
             getattr(ServerTaking(target, BANK, {"by": "me", "done": {}}), verb)()
+
+
+@pytest.mark.parametrize("ends", ["server to file"], indirect=True)
+@pytest.mark.parametrize("asked", ["digest", "dump?after=memory:40"])
+def test_lines_that_say_little_are_sent_as_they_are_made(ends, asked: str) -> None:
+    """Compressed, they would be held back, and a client that hears nothing gives up."""
+    source, _ = ends
+    headers = {"Accept-Encoding": "gzip"}
+    answer = source._http.get(f"{path(BANK)}/{asked}", headers=headers)
+    assert answer.headers["content-encoding"] == "identity"
 
 
 def test_a_server_over_postgresql_goes_on_as_well(postgres: str, serve, tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ router = APIRouter(prefix="/v1/default", tags=["whole banks"])
 BANK = "/banks/{bank_id}"
 LINES = "application/x-ndjson"
 _AT_ONCE = 200  # lines of a bank that are read before the next are asked for
+# Lines that say little are held back by compression until there are many, and whoever waits for
+# them would think that the server has gone.
+_AT_ONCE_SENT = {"Content-Encoding": "identity"}
 _STREAMED: dict[str, Any] = {
     "description": "JSON objects, one a line.",
     "content": {LINES: {"schema": {"type": "string"}}},
@@ -106,7 +109,8 @@ async def export_bank(request: Request, bank_id: BankId, after: After = None) ->
     if after is None:
         return _stream(state, state.memory.export(bank_id))
     there = {kind: int(count) for kind, _, count in (each.partition(":") for each in after)}
-    return _stream(state, _fresh(state.memory.store, bank_id, there))
+    fresh = _fresh(state.memory.store, bank_id, there)
+    return _stream(state, fresh, headers=_AT_ONCE_SENT if any(there.values()) else None)
 
 
 def _fresh(store: Store, bank: str, after: Mapping[str, int]) -> Iterator[Mapping[str, Any] | None]:
@@ -134,7 +138,8 @@ async def digest_bank(request: Request, bank_id: BankId) -> Any:
     tell how many rows are read. Two banks with the same ones hold the same."""
     state = serving(request)
     await state.read(state.memory.bank, bank_id)
-    return _stream(state, _digested(state.memory.store, bank_id), at_once=1)
+    told = _digested(state.memory.store, bank_id)
+    return _stream(state, told, at_once=1, headers=_AT_ONCE_SENT)
 
 
 def _digested(store: Store, bank: str) -> Iterator[Mapping[str, Any]]:
@@ -143,9 +148,12 @@ def _digested(store: Store, bank: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _stream(
-    state: Serving, lines: Iterator[Mapping[str, Any] | None], at_once: int = _AT_ONCE
+    state: Serving,
+    lines: Iterator[Mapping[str, Any] | None],
+    at_once: int = _AT_ONCE,
+    headers: Mapping[str, str] | None = None,
 ) -> StreamingResponse:
-    return StreamingResponse(_parts(state, lines, at_once), media_type=LINES)
+    return StreamingResponse(_parts(state, lines, at_once), media_type=LINES, headers=headers)
 
 
 async def _parts(
@@ -268,7 +276,8 @@ async def digest_arrival(request: Request, bank_id: BankId) -> Any:
     """Addition: as `digest_bank`, of what is there so far."""
     state = serving(request)
     await state.read(held, state.memory.store, bank_id)
-    return _stream(state, _digested(state.memory.store, bank_id), at_once=1)
+    told = _digested(state.memory.store, bank_id)
+    return _stream(state, told, at_once=1, headers=_AT_ONCE_SENT)
 
 
 @router.post(
