@@ -60,6 +60,10 @@ def test_last_spring_finds_what_happened_then(shown: dict[str, Any]) -> None:
     assert dates and all(date in ("2026-03", "2026-04", "2026-05") for date in dates)
 
 
+def test_what_was_said_is_known(shown: dict[str, Any]) -> None:
+    assert [q["query"] for q in shown["questions"][:-1] if q["nothing_known"]] == []
+
+
 def test_what_nobody_said_is_not_known(shown: dict[str, Any]) -> None:
     assert shown["questions"][-1]["nothing_known"]
 

@@ -43,7 +43,6 @@ QUESTIONS = (
         {"budget": "high"},
         hits=5,  # one for each step, and what came between
     ),
-    Question("meaning, words and links together", "Which customers did we lose?"),
     Question("time: a season becomes a range of dates", "What happened last spring?"),
     Question("cause: what led to it", "Why is the mobile app late?"),
     Question("effect: what it led to", "What happened after the pricing change?"),
