@@ -201,7 +201,7 @@ class Snapshot:
                 rows, length, tf, fields = rows[live], length[live], tf[live], fields[live]
             if not len(rows):
                 continue
-            rows, weighted = weighted_tf(rows.astype(np.intp), length, tf, fields, average)
+            rows, weighted = weighted_tf(rows, length, tf, fields, average)
             scores[rows] += np.float32(self._weight(term, len(rows))) * saturate(weighted)
         return scores
 
