@@ -256,3 +256,19 @@ def test_before_and_after_an_event_order_what_happened_by_its_distance(
     years = [[h.id for h in r if h.id.isdigit()] for r in (before, after)]
     assert years[0][:3] == ["2023", "2021", "2019"]
     assert years[1][:2] == ["2025", "2026"]
+
+
+@pytest.mark.parametrize(
+    ("query", "against"),
+    [
+        ("Which office did Grabar hold in the Academy of Arts from 1903 to 1910?", False),
+        ("What did Grabar do from 1903 to 1910?", True),
+    ],
+)
+def test_years_that_frame_a_long_question_say_nothing_against_other_dates(
+    memory: Recollect, query: str, against: bool
+) -> None:
+    text = "Grabar held an office in the Academy of Arts."
+    memory.retain("grabar", {"text": text, "occurred_start": "1921-05-02"})
+    (hit,) = memory.recall("grabar", query, min_score=0.0)
+    assert (hit.scores["window"] < 0) is against

@@ -74,16 +74,12 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
 
 
 def _pull(text: str, time: QueryTime) -> TimePull:
-    """Strong for "What did Alice do in March?", where hardly anything else is asked; none when
-    five other terms are, or when the time is longer than a season: "from 1985 to 1987" frames
-    a question more than it is one."""
+    """Strong for "What did Alice do in March?", where hardly anything else is asked, and none when
+    five other terms are. A time longer than a season frames a question more than it is one ("from
+    1985 to 1987"): the more is asked besides, the less it says against a memory to be dated
+    elsewhere; texts that tell of years tell of many."""
     window = time.window
-    if (
-        window is None
-        or window.start is None
-        or window.end is None
-        or window.end - window.start > SEASON
-    ):
+    if window is None:
         return TimePull(0.0, 0.0)
     rest = list(text)
     for expression in time.expressions:
@@ -91,6 +87,8 @@ def _pull(text: str, time: QueryTime) -> TimePull:
         rest[start:end] = " " * (end - start)
     others = len(query_terms("".join(rest)))
     pull = min(max((5 - others) / 2, 0.0), 1.0)
+    if window.start is None or window.end is None or window.end - window.start > SEASON:
+        return TimePull(0.0, pull - 1.0)
     return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE)
 
 
