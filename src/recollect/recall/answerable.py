@@ -150,7 +150,9 @@ def _logit(chance: float) -> float:
 def _lead(pool: Pool) -> float:
     """In standard deviations of the best, from their middle."""
     similar = np.sort(pool.signals["semantic"])[: -AMONG - 1 : -1]
-    return float((similar[0] - np.median(similar)) / (similar.std() + _EVEN))
+    last = len(similar) - 1
+    middle = (similar[last // 2] + similar[(last + 1) // 2]) / 2  # np.median sorts once more
+    return float((similar[0] - middle) / (similar.std() + _EVEN))
 
 
 def reason(verdict: Verdict, query: Query, read: Iterable[Memory]) -> str:
