@@ -184,10 +184,7 @@ class PostgresStore(Lists):
 
     def recall_view(self, bank: str) -> View:
         """From the replica where there is one, which may be a moment behind other processes."""
-        if self._replica is None:
-            view = self._view(self._reading, bank)
-        else:
-            view = self._seen(bank, *self._replica.open(bank))
+        view = self._seen(bank, *self._for_recall(bank))
         if not isinstance(view, HeldView) and self._holding.pays(bank, view.head):
             self._holding.take_aside(bank, self.hold)
         self._indexing.look_at(bank, view.head)
@@ -197,14 +194,19 @@ class PostgresStore(Lists):
     def hold(self, bank: str) -> bool:
         """Read what search needs of a bank into this process, now; False when that is more than
         may be held."""
-        session = ReadSession(self._reading, bank)
+        session, head = self._for_recall(bank)
         try:
-            head = session.open()
             if head is None:
                 raise unknown_bank(bank)
             return self._holding.take(bank, head, session) is not None
         finally:
             session.close()
+
+    def _for_recall(self, bank: str) -> tuple[ReadSession, Head | None]:
+        if self._replica is not None:
+            return self._replica.open(bank)
+        session = ReadSession(self._reading, bank)
+        return session, session.open()
 
     def _view(
         self, connections: Connections, bank: str, *, arriving: bool = False
