@@ -99,7 +99,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("answerable") as span:
         best, model = int(rows[0]) if len(rows) else None, with_.embedder.name
         verdict = answerable(view, query, found, pool, best, calibration, model)
-        span.note(known=verdict.known, score=verdict.score, floor=verdict.floor)
+        span.note(known=verdict.known, score=round(verdict.score, 4), floor=verdict.floor)
         if request.trace and not verdict.known:
             read = view.load(pool.keys[rows[:READ]].tolist()).values()
             span.note(because=reason(verdict, query, read))
