@@ -304,13 +304,12 @@ def train_students(args: argparse.Namespace) -> None:
 
 
 def train_embedder(args: argparse.Namespace) -> None:
-    """The saved embedder further, taught by the teacher and the saved cross-encoder together."""
+    """The saved embedder further, taught by the saved cross-encoder."""
     torch.manual_seed(3)
     corpus = load_corpus(args.limit)
     minilm = unpack(CACHE / "minilm" / "weights.npz")
-    teacher = load_teacher(args)
-    embedder, second = load_students(minilm)
-    second.eval().requires_grad_(False)
+    embedder, teacher = load_students(minilm)
+    teacher.eval().requires_grad_(False)
     skip = skipped(corpus)
     opt = optimiser(embedder, args.rate)
     progress, seen = clock(args.seconds), 0
@@ -323,8 +322,7 @@ def train_embedder(args: argparse.Namespace) -> None:
             set_rate([opt], progress())
             pair, kind = batch["pair"].long(), batch["type"].long()
             with torch.no_grad(), autocast():
-                both = (teacher(pair, kind)[0] + second(pair, kind)[-1]) / 2
-                taught, drop = correct(both.view(-1, LIST))
+                taught, drop = correct(teacher(pair, kind)[-1].view(-1, LIST))
             sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
             opt.zero_grad(set_to_none=True)
             (sentence + late).backward()
@@ -333,7 +331,7 @@ def train_embedder(args: argparse.Namespace) -> None:
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 print(
-                    f"embedder {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} top1 teachers/late {tops(taught, listed)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    f"embedder {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} top1 teacher/late {tops(taught, listed)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
                     flush=True,
                 )
         save(embedder.arrays(), "embedder")
