@@ -29,7 +29,7 @@ import numpy as np
 import orjson
 import psycopg
 
-from machine import rss_mb, write
+from machine import write
 from processes import cpu_s, with_children
 from recollect.memory import Recollect, open_memory
 from recollect.models.base import Embedder, Encoded
@@ -272,7 +272,7 @@ def indexed(memory: Recollect, cpu: Callable[[], float]) -> Any:
 
 def read(memory: Recollect, cpu: Callable[[], float], size: int) -> Any:
     """A bank into this process's memory, whole."""
-    store, before = memory.store, rss_mb()
+    store = memory.store
     assert isinstance(store, PostgresStore)
     mine, theirs = time.process_time(), cpu()
     store.hold(BANK)
@@ -280,7 +280,6 @@ def read(memory: Recollect, cpu: Callable[[], float], size: int) -> Any:
     return {
         "client_cpu_us_a_fact": client / size * 1e6,
         "server_cpu_us_a_fact": there / size * 1e6,
-        "memory_bytes_a_fact": (rss_mb() - before) * 2**20 / size,
     }
 
 

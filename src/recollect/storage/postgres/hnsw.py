@@ -25,7 +25,7 @@ from recollect.storage.postgres.session import Head
 WORTH_IT = LOOKED_AT  # memories: below, looking at each is as fast
 GROWN = 0.25  # of the bank: so much may be searched exactly before the index is made anew
 QUIET = 5.0  # seconds that nobody has written to the bank
-LONGEST = 600.0  # seconds that one waits for that
+LONGEST = 1800.0  # seconds that one waits for that
 PAUSE = 600.0  # seconds until one that could not be made is tried again
 M, EF_CONSTRUCTION = 16, 100
 
