@@ -14,7 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.memory.checks import checked, now
 from recollect.memory.parts import Parts
 from recollect.recall.result import RecallResult
-from recollect.storage.base import GatheringView, ServedView, View
+from recollect.storage.base import GatheringView, View
 from recollect.telemetry import OnEvent, Run
 from recollect.types import StageEvent
 
@@ -51,7 +51,7 @@ class Reading(Parts):
             self._workers.submit(self._load_models, reranked)
             self._workers.submit(_load_words, query, request.now)
         view = self._store.recall_view(bank)
-        self._checked(bank, view.model if isinstance(view, ServedView) else None)
+        self._checked(bank, view.model)
         request = self._configured(bank, view.seq, request, options)
         clock = "query_timestamp" not in options and "as_of" not in options
         asked = (
@@ -108,8 +108,8 @@ class Reading(Parts):
         from recollect.recall.why import why
 
         request = self._request(bank, query, options)
-        self._checked(bank)
         view = self._store.recall_view(bank)
+        self._checked(bank, view.model)
         request = self._configured(bank, view.seq, request, options)
         with Run(name="why", bank=bank) as run:
             return why(self._recalling, view, request, memory_id, run)

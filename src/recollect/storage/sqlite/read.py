@@ -16,6 +16,7 @@ from recollect.storage.base import (
     Filter,
     Keys,
     Mentions,
+    ModelIdentity,
 )
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.entities import EntityCache
@@ -47,6 +48,7 @@ class SqliteView(IndexedView):
         self,
         bank: str,
         number: int,
+        model: ModelIdentity,
         snapshot: Snapshot,
         execute: Execute,
         loaded: dict[int, Memory],
@@ -54,6 +56,7 @@ class SqliteView(IndexedView):
     ) -> None:
         self.bank = bank
         self.number = number
+        self.model = model
         self.snapshot = snapshot
         self._execute = execute
         self._loaded = loaded

@@ -227,20 +227,21 @@ class SqliteStore(Lists):
     def _view(self, bank: str, db: sqlite3.Connection) -> SqliteView:
         with translated(self.path):
             row = db.execute(
-                """SELECT bank, seq, generation, dimensions FROM banks
+                """SELECT bank, seq, generation, embedder, dimensions, token_dimensions FROM banks
                 WHERE id = ? AND arriving IS NULL""",
                 (bank,),
             ).fetchone()
             if row is None:
                 raise unknown_bank(bank)
-            number, seq, generation, dimensions = row
-            cache = self._cache(bank, number, generation, dimensions)
+            number, seq, generation, *model = row
+            cache = self._cache(bank, number, generation, model[1])
             with cache.lock:
                 if cache.index.seq < seq or cache.entities.seq < cache.index.seq:
                     self._catch_up(cache, db)
                 return SqliteView(
                     bank,
                     number,
+                    (model[0], model[1], model[2]),
                     cache.index.snapshot(),
                     self._execute,
                     cache.loaded,

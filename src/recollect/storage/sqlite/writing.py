@@ -18,6 +18,7 @@ class WritingView(SqliteView):
         super().__init__(
             view.bank,
             view.number,
+            view.model,
             view.snapshot,
             lambda sql, arguments: db.execute(sql, arguments).fetchall(),
             {},
