@@ -272,3 +272,4 @@ def test_years_that_frame_a_long_question_say_nothing_against_other_dates(
     memory.retain("grabar", {"text": text, "occurred_start": "1921-05-02"})
     (hit,) = memory.recall("grabar", query, min_score=0.0)
     assert (hit.scores["window"] < 0) is against
+    assert (hit.scores["temporal_factor"] < 1) is against

@@ -133,7 +133,8 @@ def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Poo
     return boost(
         pool,
         request.now,
-        query.window,
+        # Nothing in the middle of "from 1985 to 1987" is a better answer than at its ends.
+        None if query.time_pull.frames else query.window,
         _order(query),
         settings.recency_decay,
         settings.superseded_factor,

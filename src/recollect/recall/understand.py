@@ -31,6 +31,11 @@ class TimePull(NamedTuple):
     inside: float
     outside: float
 
+    @property
+    def frames(self) -> bool:
+        """The time is where the question is set, not what it asks for."""
+        return self.outside < 0
+
 
 BY_EVENT = TimePull(0.0, OUTSIDE)  # "before Alice joined" means before
 
