@@ -134,7 +134,8 @@ def test_reading_gives_the_same_answers(both) -> None:
 def test_recall_gives_the_same_answers(both, query: str, options: dict[str, Any]) -> None:
     here, there = both
     fill(here)
-    mine, theirs = (m.recall(BANK, query, **options) for m in (here, there))
+    moment = {"query_timestamp": "2026-12-01T10:20:30Z"}  # or the second would be asked later
+    mine, theirs = (m.recall(BANK, query, **{**moment, **options}) for m in (here, there))
     assert _steady(theirs) == _steady(mine)
     assert theirs.as_context() == mine.as_context()
     for hit, told in zip(mine, theirs, strict=True):
