@@ -1,9 +1,10 @@
 """What the shipped models cost: CPU milliseconds, one thread.
 
-    python benchmarks/models.py [--json]
+    python benchmarks/models.py [--json] [--sets]
 
 Query embedding, MaxSim over 300 stored memories, the cross-encoder per pair, encoding a memory
-when it is retained, and the time to load each model in a fresh process.
+when it is retained, and the time to load each model in a fresh process. `--sets` adds what the token
+vectors of a memory take on disk, on average over memories of the sets in ../shared/data.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ import sys
 import time
 from collections.abc import Callable
 
-from recollect.models import load_embedder, load_reranker, maxsim
+from recollect.eval.splits import Split
+from recollect.language.passage import passage
+from recollect.models import load_embedder, load_reranker, maxsim, to_codes
+from sets import read, sample
 
 QUERY = "When did Caroline go to the LGBTQ support group with her friends?"
 MEMORIES = [
-    f"[Date: June {i % 28 + 1:02d}, 2022 (2022-06-{i % 28 + 1:02d})] Melanie: I took the kids to "
-    f"museum number {i}, they loved the dinosaurs and we had ice cream afterwards."
+    f"June {i % 28 + 1}, 2022: Melanie: I took the kids to museum number {i}, they loved "
+    "the dinosaurs and we had ice cream afterwards."
     for i in range(300)
 ]
+MEMORY_SETS = ("realmem", "lifebench", "friendsqa")
+UNITS = 500  # of a bank
 _LOAD = (
     "import time; t = time.process_time(); from recollect.models import load_{kind}; "
     "load_{kind}(); print(1000 * (time.process_time() - t))"
@@ -61,9 +67,9 @@ def measure() -> dict[str, float]:
         "load the embedder ": load_time("embedder"),
     }
     if stored is not None and query.tokens is not None:
-        tokens = query.tokens[0]
-        found["MaxSim over 300 memories"] = cpu(lambda: maxsim(tokens, stored))
-        found["token vectors a memory (bytes)"] = statistics.mean(t.nbytes for t in stored)
+        tokens, kept = query.tokens[0], [to_codes(t) for t in stored]
+        found["MaxSim over 300 memories"] = cpu(lambda: maxsim(tokens, kept))
+        found["token vectors a memory (bytes)"] = statistics.mean(t.nbytes for t in kept)
     reranker = load_reranker()
     if reranker is not None:
         found["cross-encoder, a pair"] = cpu(lambda: reranker.score(QUERY, MEMORIES[:12]), 10) / 12
@@ -71,11 +77,23 @@ def measure() -> dict[str, float]:
     return found
 
 
+def token_bytes(name: str) -> float:
+    """What late interaction keeps of a memory of a set."""
+    units = [u for b in read(name, Split.REPORTED).banks for u in sample(b, UNITS, None).units]
+    texts = [passage(u.text, date=u.time, context=u.context, speaker=u.speaker) for u in units]
+    tokens = load_embedder().encode_passages(texts).tokens
+    return statistics.mean(to_codes(t).nbytes for t in tokens or ())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--sets", action="store_true")
+    given = parser.parse_args()
     found = measure()
-    if parser.parse_args().json:
+    if given.sets:
+        found |= {f"token bytes, {name}": token_bytes(name) for name in MEMORY_SETS}
+    if given.json:
         print(json.dumps(found, indent=1))
         return
     for name, value in found.items():

@@ -22,10 +22,8 @@ from export_minilm import plain_tokenizer, read_wheel
 from weights import WORDS, Arrays
 
 SHARE = 0.7
-# Vectors kept of a long text: about 2.5 KB a memory on average over the memory sets.
-MAX_TOKENS = 80
 DEPTH = 6
-EMBEDDER, RERANKER = "recollect-embed-1", "recollect-rerank-1"
+EMBEDDER, RERANKER = "recollect-embed-2", "recollect-rerank-1"
 
 
 def state(path: Path) -> Arrays:
@@ -49,7 +47,6 @@ def main(wheel: str, trained: str, out: str) -> None:
         "dimensions": 384,
         "token_dimensions": int(heads["project.weight"].shape[0]),
         "max_length": 256,
-        "max_tokens": MAX_TOKENS,
         "skip_tokens": ship.skip_tokens(tokenizer),
     }
     ship.write_folder(Path(out) / EMBEDDER, model, tokenizer_json, manifest)

@@ -303,7 +303,8 @@ def main() -> None:
     for s in SIGNALS[:3]:
         report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
     if given.model:
-        table[given.model] = {**table.get(given.model, {}), **out}
+        old = table.get(given.model, table["general"])
+        table[given.model] = {**old, "relevance": {**old["relevance"], **out}}
         TARGET.write_text(json.dumps(table, indent=1) + "\n")
 
 

@@ -40,7 +40,7 @@ class Settings:
     budget_low: int = 100
     budget_mid: int = 300
     budget_high: int = 1000
-    min_similarity: float = 0.3
+    min_similarity: float | None = None  # cosine; None: what fits the embedder
     min_score: float = 0.0  # floor on final scores when a call names none
     recency_decay: str = "linear"  # linear | exponential | none
     superseded_factor: float = 0.5
@@ -108,7 +108,8 @@ def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
         loaded = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ConfigError(
-            f"no settings file at {path}", hint="check --config and RECOLLECT_CONFIG, or create the file"
+            f"no settings file at {path}",
+            hint="check --config and RECOLLECT_CONFIG, or create the file",
         ) from error
     except OSError as error:
         raise ConfigError(

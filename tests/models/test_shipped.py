@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from recollect.errors import ModelError
-from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim
+from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim, to_codes
 from recollect.models.registry import WEIGHTS, shipped_models
 
 QUERY = "When did Melanie take her kids to the museum?"
-ANSWER = "[Date: June 05, 2022 (2022-06-05)] Melanie: We spent Sunday at the dinosaur exhibit!"
+ANSWER = "June 5, 2022: Melanie: We spent Sunday at the dinosaur exhibit!"
 OTHERS = [
-    "[Date: June 05, 2022 (2022-06-05)] Caroline: My new job at the bank starts on Monday.",
-    "[Date: May 02, 2022 (2022-05-02)] Melanie: I ran five miles before breakfast.",
-    "[Date: June 09, 2022 (2022-06-09)] Caroline: The lasagna was burnt, we ordered pizza.",
+    "June 5, 2022: Caroline: My new job at the bank starts on Monday.",
+    "May 2, 2022: Melanie: I ran five miles before breakfast.",
+    "June 9, 2022: Caroline: The lasagna was burnt, we ordered pizza.",
 ]
 
 
@@ -39,7 +39,7 @@ def test_late_interaction_finds_the_answer(embedder: Embedder) -> None:
     asked = embedder.encode_queries([QUERY]).tokens
     said = embedder.encode_passages([*OTHERS, ANSWER]).tokens
     assert asked is not None and said is not None
-    assert np.argmax(maxsim(asked[0], said)) == len(OTHERS)
+    assert np.argmax(maxsim(asked[0], [to_codes(t) for t in said])) == len(OTHERS)
 
 
 def test_late_interaction_reads_who_said_it(embedder: Embedder) -> None:
@@ -51,7 +51,7 @@ def test_late_interaction_reads_who_said_it(embedder: Embedder) -> None:
         ]
     ).tokens
     assert asked is not None and said is not None
-    peter, nora = maxsim(asked[0], said)
+    peter, nora = maxsim(asked[0], [to_codes(t) for t in said])
     assert nora > peter
 
 
@@ -120,15 +120,15 @@ def test_a_query_longer_than_the_model_reads_still_leaves_room_for_the_passage(
 def test_token_vectors_of_a_turn_stay_within_their_disk_budget(embedder: Embedder) -> None:
     tokens = embedder.encode_passages([ANSWER, *OTHERS]).tokens
     assert tokens is not None
-    assert np.mean([t.nbytes for t in tokens]) <= 2560
+    assert np.mean([to_codes(t).nbytes for t in tokens]) <= 2560
 
 
 def test_token_vectors_of_a_long_text_are_bounded(embedder: Embedder) -> None:
     words = " ".join(f"word{i} thing{i}" for i in range(400))
     tokens = embedder.encode_passages([words]).tokens
-    limit = json.loads((WEIGHTS / embedder.name / "recollect.json").read_text())["max_tokens"]
+    read = json.loads((WEIGHTS / embedder.name / "recollect.json").read_text())["max_length"]
     assert tokens is not None
-    assert len(tokens[0]) == limit
+    assert len(tokens[0]) <= read
 
 
 def test_the_same_model_is_loaded_once(embedder: Embedder) -> None:

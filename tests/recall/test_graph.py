@@ -120,7 +120,8 @@ def test_causal_links_lead_both_ways(memory: Recollect, linked: str, one: str, o
 def test_a_recall_follows_causes_both_ways(
     memory: Recollect, linked: str, query: str, start: str, end: str
 ) -> None:
-    hits = {hit.id: hit for hit in memory.recall(linked, query)}
+    one_seed = {"semantic": 0.3}
+    hits = {hit.id: hit for hit in memory.recall(linked, query, min_scores=one_seed)}
     assert next(iter(hits)) == start
     assert hits[end].arms[Arm.GRAPH].rank == 1
 
@@ -149,7 +150,7 @@ def test_what_the_filter_hides_takes_no_link_away(memory: Recollect) -> None:
     hidden = [
         {"id": f"h{i}", "text": f"Crate {i} was weighed.", "tags": ["hidden"]} for i in range(6)
     ]
-    seen = {"id": "seen", "text": "The ferry was late.", "tags": ["open"]}
+    seen = {"id": "seen", "text": "Bread got dearer.", "tags": ["open"]}
     links = [{"type": "causes", "target": i, "weight": 1.0 if i < 6 else 0.5} for i in range(7)]
     start = {
         "id": "start",
@@ -160,7 +161,7 @@ def test_what_the_filter_hides_takes_no_link_away(memory: Recollect) -> None:
     memory.retain("graph-hidden", [*hidden, seen, start])
     result = memory.recall(
         "graph-hidden", "fog over the quay", tags=["open"], tags_match="any_strict", expand_hops=1,
-        without=["graph"], min_score=0.0,
+        without=["graph"], min_scores={"semantic": 0.3}, min_score=0.0,
     )  # fmt: skip
     assert [(h.id, h.hop) for h in result] == [("start", 0), ("seen", 1)]
 

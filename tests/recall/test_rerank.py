@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect import Recollect
 from recollect.config import Settings
-from recollect.language.passage import memory_passage
+from recollect.language.passage import memory_passage, paired_passage
 from recollect.recall.pipeline import CROSSED_OWN
 from recollect.recall.pool import Pool
 from recollect.recall.relevance import beside, calibrations, sigmoid, spread
@@ -134,13 +134,20 @@ def test_a_reranker_reads_date_context_and_text() -> None:
         occurred_start=datetime(2022, 6, 5, tzinfo=UTC),
     )
     assert (
-        memory_passage(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
+        paired_passage(memory) == "[Date: June 05, 2022 (2022-06-05)] lunch: Alice joined Google."
     )
+
+
+def test_an_embedder_reads_a_shorter_date() -> None:
+    day = datetime(2022, 6, 5, tzinfo=UTC)
+    memory = Memory(id="m", bank="b", text="Tea.", context="lunch", occurred_start=day)
+    assert memory_passage(memory) == "June 5, 2022: lunch: Tea."
 
 
 def test_without_a_date_of_its_own_it_reads_when_it_was_said() -> None:
     said = Memory(id="m", bank="b", text="Tea.", mentioned_at=datetime(2022, 6, 5, tzinfo=UTC))
-    assert memory_passage(said).startswith("[Date: June 05, 2022")
+    assert memory_passage(said) == "June 5, 2022: Tea."
+    assert paired_passage(said).startswith("[Date: June 05, 2022")
     assert memory_passage(Memory(id="m", bank="b", text="Tea.")) == "Tea."
 
 

@@ -228,6 +228,9 @@ def test_scores_mean_the_same_with_and_without_the_reranker(
 # --- expand_hops -------------------------------------------------------------------------------
 
 
+NEAR = {"semantic": 0.3}  # what is only a little alike is for links to find
+
+
 @pytest.fixture(scope="module")
 def chained(memory: Recollect) -> str:
     memory.retain(
@@ -243,7 +246,9 @@ def chained(memory: Recollect) -> str:
 
 
 def test_without_hops_neighbours_stay_away(memory: Recollect, chained: str) -> None:
-    result = memory.recall(chained, "north dam frost crack", without=["graph"], min_score=0.0)
+    result = memory.recall(
+        chained, "north dam frost crack", without=["graph"], min_scores=NEAR, min_score=0.0
+    )
     assert [(h.id, h.hop) for h in result] == [("a", 0)]
 
 
@@ -251,7 +256,12 @@ def test_one_hop_brings_the_neighbours_after_the_hits_marked_and_reduced(
     memory: Recollect, chained: str
 ) -> None:
     result = memory.recall(
-        chained, "north dam frost crack", without=["graph"], expand_hops=1, min_score=0.0
+        chained,
+        "north dam frost crack",
+        without=["graph"],
+        expand_hops=1,
+        min_scores=NEAR,
+        min_score=0.0,
     )
     assert [(h.id, h.hop) for h in result] == [("a", 0), ("b", 1)]
     direct, neighbour = result.results

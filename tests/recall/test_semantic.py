@@ -1,6 +1,9 @@
-"""Semantic arm: exact cosine, a floor of 0.3, and depth equal to the budget."""
+"""Semantic arm: exact cosine, a floor that fits the model, and depth equal to the budget."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recollect import Arm, Recollect
+from recollect.recall.relevance import least_similarity
 from recollect.storage.base import Filter
 
 from .banks import plain, snapshot, view_of
@@ -79,15 +83,33 @@ def test_scores_of_the_real_bank_are_the_cosines_of_the_real_model(
     assert hit.id in held
 
 
-def test_nothing_under_a_similarity_of_0_3_is_found(memory: Recollect, story: str) -> None:
-    assert memory.settings.min_similarity == 0.3
+def test_nothing_under_the_bar_of_similarity_is_found(memory: Recollect, story: str) -> None:
+    bar = least_similarity(memory.embedder.name)
     view = view_of(memory, story)
     vector = memory.embedder.encode_queries(["Where does Alice work?"]).vectors[0]
-    found = view.semantic(vector, Filter(), 100, memory.settings.min_similarity)
+    found = view.semantic(vector, Filter(), 100, bar)
     everything = view.semantic(vector, Filter(), 100, -1.0)
     assert len(everything) == view.size > len(found) > 0
-    assert found.scores.min() >= 0.3
-    assert len(found) == int((everything.scores >= 0.3).sum())
+    assert found.scores.min() >= bar
+    assert len(found) == int((everything.scores >= bar).sum())
+
+
+def test_the_bar_is_0_3_for_a_model_that_nobody_fitted(memory: Recollect) -> None:
+    assert least_similarity("a-model-of-tomorrow") == 0.3
+    assert least_similarity(memory.embedder.name) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "asked", "bar"),
+    [({}, {}, 0.2), ({"min_similarity": 0.4}, {}, 0.4), ({"min_similarity": 0.4}, {"min_scores": {"semantic": 0.5}}, 0.5)],
+)  # fmt: skip
+def test_a_setting_overrides_the_models_bar_and_a_call_the_setting(
+    reopen: Callable[..., Recollect], story: str, chosen: Any, asked: Any, bar: float
+) -> None:
+    hits = reopen(**chosen).recall(story, "Where does Alice work?", **asked)
+    scores = [h.arms[Arm.SEMANTIC].score for h in hits if Arm.SEMANTIC in h.arms]
+    assert scores
+    assert min(scores) >= bar
 
 
 def test_the_arm_is_as_deep_as_the_budget(memory: Recollect, story: str) -> None:

@@ -47,6 +47,11 @@ def is_day(value: str | date | datetime | None) -> bool:
     return isinstance(value, date) and not isinstance(value, datetime)
 
 
-def readable(when: datetime) -> str:
-    """The date as the models read it: "June 05, 2022 (2022-06-05)"."""
+def short_date(when: datetime) -> str:
+    """As the embedder reads it: "June 5, 2022"."""
+    return f"{when:%B} {when.day}, {when.year}"
+
+
+def long_date(when: datetime) -> str:
+    """As a cross-encoder reads it: "June 05, 2022 (2022-06-05)"."""
     return when.strftime("%B %d, %Y (%Y-%m-%d)")

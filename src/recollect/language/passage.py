@@ -1,12 +1,16 @@
-"""The one form in which a memory is shown to the models, when it is embedded and when it is
-reranked: `[Date: June 05, 2022 (2022-06-05)] context: speaker: text`."""
+"""How a memory is shown to the models.
+
+Embedded, it reads `June 5, 2022: context: speaker: text`; a cross-encoder reads
+`[Date: June 05, 2022 (2022-06-05)] context: speaker: text`. The short date has five tokens, the long one
+17: as many as a short fact, and every fact is embedded, but only a few are reranked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from recollect.language.dates import readable
+from recollect.language.dates import long_date, short_date
 from recollect.types import Memory
 
 WHEN_LENGTH = 300  # characters; the text itself must still find room
@@ -27,15 +31,32 @@ class Passage(str):
 
 
 def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
+    """As it is embedded, with the turn that it answers."""
+    previous = None if before is None else said(before.speaker, before.text)
+    return _of(memory, happened(memory), previous)
+
+
+def paired_passage(memory: Memory) -> str:
+    """As a cross-encoder reads it beside a query."""
+    date = happened(memory)
+    head = "" if date is None else f"[Date: {long_date(date)}] "
+    return head + _of(memory, None, None)
+
+
+def _of(memory: Memory, date: datetime | None, previous: str | None) -> Passage:
     return passage(
         memory.text,
-        date=memory.occurred_start or (memory.mentioned_at if is_dated(memory) else None),
+        date=date,
         context=memory.context,
         speaker=memory.speaker,
         title=memory.title,
         recall_when=memory.recall_when,
-        previous=None if before is None else said(before.speaker, before.text),
+        previous=previous,
     )
+
+
+def happened(memory: Memory) -> datetime | None:
+    return memory.occurred_start or (memory.mentioned_at if is_dated(memory) else None)
 
 
 def is_dated(memory: Memory) -> bool:
@@ -62,7 +83,7 @@ def passage(
 ) -> Passage:
     """`recall_when` are its author's words for what it answers: the models read them first, since
     they read only the beginning of a long note. `previous` is the turn that this one answers: read with it, but not part of it."""
-    head = "" if date is None else f"[Date: {readable(date)}] "
+    head = "" if date is None else f"{short_date(date)}: "
     head += f"{context}: " if context else ""
     answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}: " if previous else ""
     asked = "; ".join(recall_when)[:WHEN_LENGTH]

@@ -16,8 +16,8 @@ class Encoded:
     """The vectors of some texts, in the order of the texts.
 
     `tokens` holds per text a (t, token_dimensions) matrix of int8 rows: unit vectors scaled by
-    127. Rows of queries may be shorter than that, because the model may weigh query tokens;
-    `recollect.models.late.maxsim` reads both.
+    127. Rows of queries may be shorter than that, because the model may weigh query tokens.
+    Memories keep `recollect.models.late.to_codes` of theirs.
     """
 
     vectors: NDArray[np.float32]

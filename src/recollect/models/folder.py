@@ -37,9 +37,8 @@ class ModelFolder:
     pooling: Pooling = "none"
     query_prefix: str = ""
     passage_prefix: str = ""
-    # Passage tokens whose vectors are not kept, and how many are kept at most.
+    # Passage tokens whose vectors are not kept.
     skip_tokens: frozenset[int] = field(default_factory=frozenset[int])
-    max_tokens: int = 512
     # Written by training/graph.py: there is nothing left for onnxruntime to simplify, and trying
     # takes a third of the time to load.
     simplified: bool = False
@@ -75,7 +74,6 @@ def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
         tokenizer=root / "tokenizer.json",
         max_length=int(manifest["max_length"]),
         skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
-        max_tokens=int(manifest.get("max_tokens", 512)),
         simplified=True,
     )
 

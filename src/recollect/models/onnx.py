@@ -23,7 +23,6 @@ from recollect.errors import ModelError
 from recollect.language.passage import Passage
 from recollect.models.base import Encoded
 from recollect.models.folder import ModelFolder, read_folder
-from recollect.models.late import pool_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -228,7 +227,7 @@ class OnnxEmbedder:
     def _kept(
         self, tokens: NDArray[np.int8], fed: Fed, muted: Sequence[NDArray[np.bool_] | None]
     ) -> Iterator[NDArray[np.int8]]:
-        """Of passages: the tokens that carry meaning, and of long texts not every one."""
+        """Of passages: the tokens that carry meaning."""
         # The last place stands for all tokens after those that are left out.
         kept = (fed.mask != 0) & ~self._skipped.take(fed.ids, mode="clip")
         for row, silent in enumerate(muted):
@@ -237,7 +236,7 @@ class OnnxEmbedder:
                 mine[: len(silent)] &= ~silent
             # A text of stop words alone keeps its first token, so that it can be found at all.
             mine[0] |= not mine.any()
-            yield pool_tokens(tokens[row][mine], self._graph.folder.max_tokens)
+            yield tokens[row][mine]
 
     def _weighed(
         self, outputs: Sequence[NDArray[Any]], lengths: Sequence[int]

@@ -8,7 +8,7 @@ from recollect.errors import ModelError
 from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_EMBEDDER = "recollect-embed-1"
+DEFAULT_EMBEDDER = "recollect-embed-2"
 DEFAULT_RERANKER: str | None = "recollect-rerank-1"
 _OFF = frozenset({"", "none", "off"})
 

@@ -26,6 +26,7 @@ from recollect.recall.relevance import (
     calibrations,
     evidence,
     judge,
+    least_similarity,
     spread,
 )
 from recollect.recall.request import RecallRequest
@@ -65,15 +66,21 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
     return result_of(view, request, ranked, hits, run)
 
 
+def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
+    """The least cosine that the semantic arm takes: as asked, as set, or as fits the embedder."""
+    for given in (request.floors.semantic, with_.settings.min_similarity):
+        if given is not None:
+            return given
+    return least_similarity(with_.embedder.name)
+
+
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
     """Everything but packing: understand → retrieve → fuse → rerank → follow → boost → answerable."""
     deadline = Deadline(run, request.deadline_ms)
     depth = search_depth(request, with_.settings)
     query = _understood(with_, view, request, run)
     with run.stage("retrieve"):
-        asked = request.floors.semantic
-        floor = with_.settings.min_similarity if asked is None else asked
-        search = Search(view, query, request, depth, floor)
+        search = Search(view, query, request, depth, similarity_floor(with_, request))
         found = retrieve(search, with_.embedder, Line(with_.workers, run, deadline))
     if not found.lists and run.degraded and not deadline.over:
         raise ModelError(

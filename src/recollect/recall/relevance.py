@@ -36,12 +36,20 @@ class Calibration:
 
 
 @cache
+def least_similarity(model: str) -> float:
+    """The cosine under which this model's neighbours are noise. Scales differ: of a model that
+    was tuned to tell memories apart, 0.2 may say what 0.3 says of one that was not."""
+    table = orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
+    return float((table.get(model) or table["general"])["similarity"])
+
+
+@cache
 def calibrations(model: str) -> Mapping[str, Calibration]:
     """By which signals are there: "first", "late", "cross". A model that nobody calibrated gets
     the general weights."""
     table = orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
     chosen = table.get(model) or table["general"]
-    return {name: Calibration(**entry) for name, entry in chosen.items()}
+    return {name: Calibration(**entry) for name, entry in chosen["relevance"].items()}
 
 
 def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Pool:

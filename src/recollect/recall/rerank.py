@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.language.passage import memory_passage
+from recollect.language.passage import paired_passage
 from recollect.models.base import Reranker
-from recollect.models.late import best_matches
+from recollect.models.late import best_matches, code_bytes
 from recollect.recall.pool import Pool
 from recollect.storage.base import Floats, View
 from recollect.storage.ranking import distinct
@@ -26,11 +26,10 @@ def late_interaction(
     keys = pool.keys[:limit]
     before = pool.columns.before[:limit]
     wanted = distinct(keys, before[before > 0])
-    empty = np.empty((0, dimensions), np.int8)
+    width = code_bytes(dimensions)
+    empty = np.empty((0, width), np.uint8)
     held = view.token_vectors(wanted)
-    best = best_matches(
-        query_tokens, [empty if t is None else t.reshape(-1, dimensions) for t in held]
-    )
+    best = best_matches(query_tokens, [empty if t is None else t.reshape(-1, width) for t in held])
     own = best[np.searchsorted(wanted, keys)]
     other = np.where(before[:, None] > 0, best[np.searchsorted(wanted, before) % len(wanted)], 0)
     alone = own.mean(axis=1)
@@ -56,7 +55,7 @@ def cross_encode(
     memories = view.load(pool.keys[best].tolist())
     best = best[np.isin(pool.keys[best], list(memories))]
     scores = np.full(len(pool), np.nan, np.float32)
-    scores[best] = reranker.score(query, [memory_passage(m) for m in memories.values()])
+    scores[best] = reranker.score(query, [paired_passage(m) for m in memories.values()])
     return replace(pool, signals={**pool.signals, "cross": scores})
 
 

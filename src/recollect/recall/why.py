@@ -11,7 +11,7 @@ from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
 from recollect.recall.answerable import READ, reason
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning
 from recollect.recall.pack import needed, pack
-from recollect.recall.pipeline import Recalling, rank
+from recollect.recall.pipeline import Recalling, rank, similarity_floor
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
 from recollect.telemetry import Run
@@ -139,7 +139,7 @@ def _missed(
     one = np.array([key], np.int64)
     if arm is Arm.SEMANTIC and ranked.retrieved.vector is not None:
         score = float(view.similarity(ranked.retrieved.vector, one)[0])
-        bar = max(with_.settings.min_similarity, cut or 0.0)
+        bar = max(similarity_floor(with_, request), cut or 0.0)
         return StageVerdict(
             arm.value,
             False,

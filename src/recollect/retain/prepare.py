@@ -15,6 +15,7 @@ from recollect.language.passage import passage
 from recollect.language.terms import label_hash
 from recollect.language.time import ground
 from recollect.models.base import Embedder
+from recollect.models.late import to_codes
 from recollect.retain.causal import CausalRelation, find_causal
 from recollect.retain.items import Fact
 from recollect.retain.statements import Slot, fact_type, is_event, normalise, slot
@@ -39,7 +40,7 @@ class Prepared:
     statement: int
     slot: Slot | None
     vector: NDArray[np.float32]
-    tokens: NDArray[np.int8] | None
+    tokens: NDArray[np.uint8] | None
 
     @property
     def slot_hash(self) -> int:
@@ -78,15 +79,15 @@ def prepare(
     known = resolver.matcher()
     understood = [understand(fact, agent_names) for fact in facts]
     encoded = embedder.encode_passages([embedded_text(fact) for fact in understood])
-    tokens = [None] * len(understood) if encoded.tokens is None else encoded.tokens
+    codes = [None] * len(understood) if encoded.tokens is None else map(to_codes, encoded.tokens)
     return [
         _prepared(fact, known, vector, own)
-        for fact, vector, own in zip(understood, encoded.vectors, tokens, strict=True)
+        for fact, vector, own in zip(understood, encoded.vectors, codes, strict=True)
     ]
 
 
 def _prepared(
-    fact: Fact, known: NameMatcher, vector: NDArray[np.float32], tokens: NDArray[np.int8] | None
+    fact: Fact, known: NameMatcher, vector: NDArray[np.float32], tokens: NDArray[np.uint8] | None
 ) -> Prepared:
     return Prepared(
         fact,

@@ -12,6 +12,7 @@ import numpy as np
 
 from recollect.language.passage import memory_passage
 from recollect.models.base import Embedder
+from recollect.models.late import to_codes
 from recollect.storage.base import Filter, ModelIdentity, StagedVector, Store
 from recollect.types import Memory
 
@@ -53,7 +54,7 @@ def reembedding(
                 StagedVector(
                     key,
                     encoded.vectors[i],
-                    encoded.tokens[i] if model[2] and encoded.tokens else None,
+                    to_codes(encoded.tokens[i]) if model[2] and encoded.tokens else None,
                 )
                 for i, key in enumerate(waiting)
             ],

@@ -20,6 +20,7 @@ from recollect.language.dates import to_micros
 from recollect.language.passage import Passage, memory_passage, said
 from recollect.language.tokens import count_tokens
 from recollect.models.base import Embedder
+from recollect.models.late import to_codes
 from recollect.retain.items import Fact, items
 from recollect.retain.link import SEMANTIC_FLOOR, SEMANTIC_LINKS, semantic_links
 from recollect.retain.naming import Naming
@@ -72,7 +73,7 @@ class Correction:
 @dataclass(frozen=True, slots=True)
 class _Vectors:
     vector: Floats
-    tokens: NDArray[np.int8] | None
+    tokens: NDArray[np.uint8] | None
 
 
 class Versions:
@@ -154,7 +155,7 @@ class Versions:
         if missing:
             found = self._embedder.encode_passages(missing)
             for i, one in enumerate(missing):
-                tokens = None if found.tokens is None else found.tokens[i]
+                tokens = None if found.tokens is None else to_codes(found.tokens[i])
                 self._encoded[one, one.muted] = _Vectors(found.vectors[i], tokens)
         return [self._encoded[p, p.muted] for p in passages]
 

@@ -302,7 +302,7 @@ def _moment(name: str, told: str | None) -> datetime | None:
 
 def _vectors(
     given: Mapping[str, Any], model: ModelIdentity
-) -> tuple[Floats | None, NDArray[np.int8] | None]:
+) -> tuple[Floats | None, NDArray[np.uint8] | None]:
     """Of the size that the bank's model makes."""
     _, dimensions, token_dimensions = model
     vector = tokens = None
@@ -311,7 +311,7 @@ def _vectors(
         if len(vector) != dimensions:
             raise ValueError(f"its vector has {len(vector)} dimensions, the bank's {dimensions}")
     if "token_vectors" in given:
-        tokens = np.frombuffer(b64decode(given["token_vectors"]), np.int8)
-        if not token_dimensions or len(tokens) % token_dimensions:
+        tokens = np.frombuffer(b64decode(given["token_vectors"]), np.uint8)
+        if not token_dimensions or len(tokens) % ((token_dimensions + 1) // 2):  # four bits each
             raise ValueError("its token_vectors are not those of the bank's model")
     return vector, tokens

@@ -25,7 +25,7 @@ class NewMemory:
     key: int
     memory: Memory
     vector: Floats | None
-    tokens: NDArray[np.int8] | None
+    tokens: NDArray[np.uint8] | None
     entity_ids: tuple[int, ...]
     statement: int  # hash of the normalised statement: what "the same fact" is looked up by
     slot: int  # hash of subject and relation for a functional attribute, 0 for none
@@ -134,7 +134,7 @@ class StagedVector:
 
     key: int
     vector: Floats
-    tokens: NDArray[np.int8] | None
+    tokens: NDArray[np.uint8] | None
 
 
 class Writing(View, Protocol):

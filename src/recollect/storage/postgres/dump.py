@@ -87,7 +87,7 @@ def _new_memory(bank: str, row: Sequence[Any]) -> NewMemory:
         row[0],
         memory_from_row(bank, row, ()),
         None if vector is None else np.frombuffer(vector, ">f2", offset=HEAD).astype(np.float32),
-        None if tokens is None else np.frombuffer(tokens, np.int8),
+        None if tokens is None else np.frombuffer(tokens, np.uint8),
         tuple(entities),
         int(record["statement"]),
         int(record["slot"]),

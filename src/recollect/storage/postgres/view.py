@@ -78,9 +78,9 @@ class ServerView(Asking, ServedView):
                 return self.load([last]).get(last)
             below = page[-1][0]
 
-    def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
+    def token_vectors(self, keys: Keys) -> list[NDArray[np.uint8] | None]:
         found = dict(self.fetch("token_vectors", keys=listed(keys)))
-        return [np.frombuffer(found[k], np.int8) if k in found else None for k in keys.tolist()]
+        return [np.frombuffer(found[k], np.uint8) if k in found else None for k in keys.tolist()]
 
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
         rows = self.fetch("keys_of", id=memory_id)

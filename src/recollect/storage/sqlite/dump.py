@@ -128,7 +128,7 @@ def _new_memory(
         key,
         found,
         None if vector is None else np.frombuffer(vector, "<f2").astype(np.float32),
-        None if tokens is None else np.frombuffer(tokens, np.int8),
+        None if tokens is None else np.frombuffer(tokens, np.uint8),
         tuple(np.frombuffer(entities, "<i8").tolist()) if entities else (),
         int(record["statement"]),
         int(record["slot"]),

@@ -120,12 +120,12 @@ class SqliteView(IndexedView):
                 return self.load([last]).get(last)
             below = page[-1][0]
 
-    def token_vectors(self, keys: Keys) -> list[NDArray[np.int8] | None]:
+    def token_vectors(self, keys: Keys) -> list[NDArray[np.uint8] | None]:
         ns = (keys | self.number << KEY_BITS).tolist()
         marks = ",".join("?" * len(ns))
         found = dict(self._execute(f"SELECT n, data FROM tokens WHERE n IN ({marks})", ns))
         return [
-            None if (data := found.get(n)) is None else np.frombuffer(data, np.int8) for n in ns
+            None if (data := found.get(n)) is None else np.frombuffer(data, np.uint8) for n in ns
         ]
 
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:

@@ -1,0 +1,4 @@
+-- A token vector is a row of four-bit codes now. Rows of bytes, as they were, cannot be told from
+-- them: they go, and `recollect reembed` makes new ones.
+UPDATE tokens SET data = NULL WHERE data IS NOT NULL;
+UPDATE banks SET token_dimensions = 0 WHERE token_dimensions > 0;
