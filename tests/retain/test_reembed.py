@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError
-from recollect.testing import open_fake
+from recollect.testing import FakeEmbedder, open_fake
 
 FACTS = [
     f"Fact number {i} speaks of the {word}."
@@ -26,6 +26,20 @@ def bank(db: Path) -> Path:
 def test_a_bank_of_another_model_is_refused_with_the_way_out(bank: Path) -> None:
     with open_fake(bank, dimensions=32) as memory, pytest.raises(StoreError, match="reembed b"):
         memory.recall("b", "lantern")
+
+
+def test_vectors_of_weights_no_longer_shipped_are_to_be_made_anew(db: Path) -> None:
+    """Nobody is told to open a bank with a model that is not there."""
+
+    class Earlier(FakeEmbedder):
+        name = "recollect-embed-1"
+
+    with open_fake(db) as memory:
+        memory.embedder = Earlier(64)
+        memory.retain("b", FACTS[:1])
+    with open_fake(db) as memory, pytest.raises(StoreError, match="recollect-embed-1") as refused:
+        memory.recall("b", "kayak")
+    assert refused.value.hint == "make its vectors anew: recollect reembed b"
 
 
 def test_reembedding_makes_every_vector_anew(bank: Path) -> None:

@@ -101,10 +101,13 @@ class Parts:
         """The bank's vectors must be this process's model's."""
         held, mine = held or self._store.model_of(bank), self._identity()
         if held[:2] != mine[:2]:
+            from recollect.models.registry import RETIRED
+
+            open_with = "" if held[0] in RETIRED else f"open it with embedder={held[0]!r}, or "
             raise OtherModel(
                 f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
                 f"this process uses {mine[0]} ({mine[1]})",
-                hint=f"open it with embedder={held[0]!r}, or make its vectors anew: recollect reembed {bank}",
+                hint=f"{open_with}make its vectors anew: recollect reembed {bank}",
             )
 
     def close(self) -> None:
