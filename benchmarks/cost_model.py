@@ -87,6 +87,8 @@ class Measured:
     copy: float  # CPU ms a fact
     pg_client: Line
     pg_server: Line
+    pg_held: Line  # caller and server, from a bank that the caller holds
+    pg_read: float  # CPU µs a fact to hold it, caller and server
     pg_disk: float
     pg_commit: float  # CPU ms to write a fact that is ready, caller and server together
 
@@ -112,8 +114,10 @@ def measured() -> Measured:
         sizing[max(sizing)]["disk_bytes_a_fact"],
         scale[max(scale, key=int)]["retain_batch"]["cpu_ms"],
         _read("moving")["copy_cpu_ms"],
-        Line.through([(p["facts"], p["recall"]["client_cpu_ms"]) for p in postgres]),
-        Line.through([(p["facts"], p["recall"]["server_cpu_ms"]) for p in postgres]),
+        Line.through([(p["facts"], p["recall_there"]["client_cpu_ms"]) for p in postgres]),
+        Line.through([(p["facts"], p["recall_there"]["server_cpu_ms"]) for p in postgres]),
+        Line.through([(p["facts"], p["recall"]["cpu_ms"]) for p in postgres]),
+        largest["read"]["client_cpu_us_a_fact"] + largest["read"]["server_cpu_us_a_fact"],
         largest["disk_bytes_a_fact"],
         largest["committed"]["cpu_ms_a_fact"],
     )
@@ -189,10 +193,12 @@ def model(known: Measured) -> str:
     lines = {
         "recall from a file, reranker off": _cpu(known.recall_off),
         "… as shipped": _cpu(known.recall),
-        "recall from PostgreSQL, reranker off, caller (query embedding aside)": _cpu(
+        "recall from PostgreSQL, searched by the server, reranker off, caller": _cpu(
             known.pg_client
         ),
         "… server": _cpu(known.pg_server),
+        "… from a bank that the caller holds, both": _cpu(known.pg_held),
+        "reading a bank from PostgreSQL to hold it": f"{known.pg_read:.0f} CPU-µs a fact, both",
         "retain into a file, embedding included": f"{known.retain:.1f} CPU-ms a fact",
         "writing a fact that is ready into PostgreSQL": f"{known.pg_commit:.2f} CPU-ms, caller and"
         " server together",

@@ -166,8 +166,9 @@ def measure(dsn: str, cpu: Callable[[], float], size: int, given: Any) -> dict[s
     if not given.reuse:
         dropped(dsn, schema)
     asked, others = questions(everything, given.queries)
-    found: dict[str, Any] = {"facts": size, "embedder": model.name, **server_facts(dsn)}
+    found: dict[str, Any] = {"facts": size, "embedder": model.name}
     with opened(dsn, schema) as memory:
+        found |= server_facts(dsn)
         memory.embedder = Ready(model, [fact.text for fact in everything])
         if not given.reuse:
             found["retain"] = filled(memory, everything, cpu)

@@ -154,7 +154,7 @@ def test_a_load_twice_as_large_needs_twice_the_disk_and_more_cores() -> None:
     line = Line(20.0, 1e-4)
     known = Measured(
         line, Line(10.0, 1e-4), Line(0.0, 2_000.0), small, 10.0, 3_000.0, 5.0, 0.2,
-        line, line, 4_000.0, 0.2,
+        line, line, line, 20.0, 4_000.0, 0.2,
     )  # fmt: skip
     one = Load("one", 1_000, 1_000, 100, 10, 0.1)
     two = Load("two", 2_000, 1_000, 200, 20, 0.1)
