@@ -32,7 +32,9 @@ def test_vectors_of_weights_no_longer_shipped_are_to_be_made_anew(db: Path) -> N
     """Nobody is told to open a bank with a model that is not there."""
 
     class Earlier(FakeEmbedder):
-        name = "recollect-embed-1"
+        @property
+        def name(self) -> str:
+            return "recollect-embed-1"
 
     with open_fake(db) as memory:
         memory.embedder = Earlier(64)

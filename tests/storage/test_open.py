@@ -74,6 +74,19 @@ def test_a_store_of_the_first_format_opens_and_answers(tmp_path: Path) -> None:
         assert memory.recall("old", "Who climbs?").results[0].text == "Eve climbs."
 
 
+def test_token_vectors_of_an_older_format_are_made_anew_by_reembedding(tmp_path: Path) -> None:
+    copy = tmp_path / "old.db"
+    copy.write_bytes(FIRST.read_bytes())
+    with open_fake(copy) as memory:
+        vectors = "SELECT count(*) FROM tokens"
+        raw = sqlite3.connect(copy)
+        assert raw.execute(vectors).fetchone() == (0,)
+        assert memory.recall("old", "Who sails?").results[0].text == "Cara sails at night."
+        made = memory.reembed("old")
+        assert raw.execute(vectors).fetchone() == (made,) != (0,)
+        raw.close()
+
+
 def test_a_newer_file_is_refused_with_the_way_out(db: Path) -> None:
     open_fake(db).close()
     raw = sqlite3.connect(db)
