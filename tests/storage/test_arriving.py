@@ -136,6 +136,21 @@ def test_an_export_of_the_first_format_can_still_be_read(memory: recollect.Recol
     assert [m.text for m in memory.memories("copy")] == ["Bob runs."]
 
 
+def test_token_vectors_of_an_earlier_format_are_left_behind(memory: recollect.Recollect) -> None:
+    """Its rows of bytes would pass for codes of half as many dimensions."""
+    memory.retain("b", "Bob runs.")
+    head, *rest = memory.export("b")
+    memory.import_bank([{**head, "recollect": 2}, *rest], "copy")
+    *_, there, _ = memory.export("copy")
+    assert "vector" in there["memory"]
+    assert "token_vectors" not in there["memory"]
+    assert memory.recall("copy", "Who runs?").results[0].text == "Bob runs."
+    assert memory.reembed("copy") == 1
+    assert [line for line in memory.export("copy") if "memory" in line] == [
+        line for line in rest if "memory" in line
+    ]
+
+
 def test_an_export_is_of_one_moment(memory: recollect.Recollect) -> None:
     memory.retain("b", [f"Fact {n} of {n}" for n in range(5)])
     export = memory.export("b")

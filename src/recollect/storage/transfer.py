@@ -34,8 +34,9 @@ from recollect.storage.base import (
 from recollect.storage.shapes import wrong_field
 from recollect.types import Chunk, Entity, LinkKind, Memory, MemoryType, State
 
-FORMAT = 2
-UNCOUNTED = 1  # earlier exports, which do not say where they end
+FORMAT = 3
+UNCODED = 2  # its token vectors have eight bits a dimension, not four
+UNCOUNTED = 1  # nor does it say where it ends
 KINDS = ("document", "entity", "memory", "link", "evidence")
 Row = tuple[str, Any]  # its kind, and the value that a `Batch` takes
 _TIMES = {f.name for f in fields(Memory) if "datetime" in str(f.type)}
@@ -91,8 +92,9 @@ def head(bank: str, dump: Dump) -> dict[str, Any]:
 
 
 def model_in(head: Mapping[str, Any]) -> ModelIdentity:
-    """Of a head that was checked."""
-    return head["embedder"], head["dimensions"], head["token_dimensions"]
+    """Of a head that was checked. What earlier formats hold as token vectors is not read."""
+    kept = head["token_dimensions"] if head["recollect"] >= FORMAT else 0
+    return head["embedder"], head["dimensions"], kept
 
 
 def objects(lines: Iterable[bytes], where: str) -> Iterator[Mapping[str, Any]]:
@@ -155,7 +157,7 @@ def checked_head(head: Any) -> Mapping[str, Any]:
     if not isinstance(head, Mapping) or "recollect" not in head:
         raise InvalidInput("this is not an exported bank", hint=hint)
     found = cast("Mapping[str, Any]", head)
-    if found["recollect"] not in (FORMAT, UNCOUNTED):
+    if found["recollect"] not in (FORMAT, UNCODED, UNCOUNTED):
         raise InvalidInput(
             f"this export has format {found['recollect']}, this recollect reads {FORMAT}", hint=hint
         )
@@ -310,8 +312,8 @@ def _vectors(
         vector = np.frombuffer(b64decode(given["vector"]), "<f2").astype(np.float32)
         if len(vector) != dimensions:
             raise ValueError(f"its vector has {len(vector)} dimensions, the bank's {dimensions}")
-    if "token_vectors" in given:
+    if token_dimensions and "token_vectors" in given:
         tokens = np.frombuffer(b64decode(given["token_vectors"]), np.uint8)
-        if not token_dimensions or len(tokens) % ((token_dimensions + 1) // 2):  # four bits each
+        if len(tokens) % ((token_dimensions + 1) // 2):  # four bits a dimension
             raise ValueError("its token_vectors are not those of the bank's model")
     return vector, tokens
