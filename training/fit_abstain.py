@@ -291,7 +291,7 @@ def _asked(view: Any, model: str, ranked: Ranked, asked: Asked) -> Asked:
         judged = pool if calibration is ranked.calibration else judge(pool, calibration)
         row = best if judged is pool else int(np.argmax(judged.relevance * factors))
         signals[stage] = signals_of(view, ranked.query, judged, row)
-    told = measured(ranked.query, ranked.retrieved, pool, best)
+    told = measured(view, ranked.query, ranked.retrieved, pool, best)
     return replace(asked, final=float(pool.final[best]), told=told, signals=signals)
 
 

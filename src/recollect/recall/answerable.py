@@ -5,7 +5,8 @@ the bank. It does not see that a question about a known person asks for somethin
 best candidate is about the right person. So the decision is a small logistic model of its own over
 the query and its best candidate, fitted (`training/fit_abstain.py`) on questions that a bank can
 answer and on the same questions after their answers were taken out of it. Where its signals say
-little (no vector, a time that decides alone, links that lead there) the floor decides as before.
+little (no vector, few memories, a time that decides, links that lead there) the floor decides; when
+nothing but a time is asked for ("What happened last spring?"), whatever lies in it is an answer.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from recollect.storage.ranking import idf
 from recollect.types import Arm, Explanation, Memory
 
 AMONG = 50  # the best by similarity, of which the first must stand out
+FEW = 20  # memories, among which none stands out
 READ = 5  # hits that are searched for a word of the query before it is called missing
 NAMED = 3  # words that a reason names
 _EVEN = 0.03  # cosine: candidates that differ by less do not differ
@@ -100,8 +102,10 @@ def answerable(
     floor = 0.3 if calibration is None else calibration.maybe
     if best is None:
         return Verdict(False, 0.0, floor, {}, None)
+    if query.time_pull.alone and _in_time(pool, best):
+        return Verdict(True, float(pool.final[best]), 0.0, {}, None)
     weights = None if calibration is None else fitted(model).get(stage_of(calibration))
-    if weights is None or not measured(query, found, pool, best):
+    if weights is None or not measured(view, query, found, pool, best):
         final = float(pool.final[best])
         return Verdict(final >= floor, final, floor, {}, None)
     signals = signals_of(view, query, pool, best)
@@ -115,15 +119,23 @@ def stage_of(calibration: Calibration) -> str:
     return next((name for name in ("cross", "late") if name in calibration.weights), "first")
 
 
-def measured(query: Query, found: Retrieved, pool: Pool, best: int) -> bool:
-    """Whether the signals can tell. Without a vector or keywords some are not there; where the
+def measured(view: View, query: Query, found: Retrieved, pool: Pool, best: int) -> bool:
+    """Whether the signals can tell. Without a vector or keywords some are not there; among a few
+    memories none stands out, and to ask those few in other words is no sign of ignorance; where the
     time asked for is what decides ("What happened last week?"), or links led to the best
     candidate, its words need not be those of the query."""
     if found.vector is None or Arm.SEMANTIC not in found.lists or Arm.KEYWORD not in found.lists:
         return False
-    if query.time_pull.inside > 0 and float(pool.signals["window"][best]) > 0:
+    if view.size < FEW:
+        return False
+    if query.time_pull.inside > 0 and _in_time(pool, best):
         return False
     return pool.support is None or not float(pool.support.given[best])
+
+
+def _in_time(pool: Pool, row: int) -> bool:
+    window = pool.signals.get("window")
+    return window is not None and float(window[row]) > 0
 
 
 def signals_of(view: View, query: Query, pool: Pool, best: int) -> dict[str, float]:

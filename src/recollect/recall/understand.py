@@ -15,6 +15,10 @@ from recollect.types import Window
 
 SEASON = timedelta(days=93)
 INSIDE, INSIDE_ALONE, OUTSIDE = 4.0, 10.0, 11.0
+# Terms of questions that ask for anything: "What happened …?", "What's new …?", "What did I do …?"
+OPEN = frozenset(
+    "happen occur new news go went event everyth anyth summari what did do i we you us me".split()
+)
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -30,6 +34,7 @@ class TimePull(NamedTuple):
 
     inside: float
     outside: float
+    alone: bool = False  # nothing else is asked: whatever lies in it is an answer
 
     @property
     def frames(self) -> bool:
@@ -90,11 +95,12 @@ def _pull(text: str, time: QueryTime) -> TimePull:
     for expression in time.expressions:
         start, end = expression.span
         rest[start:end] = " " * (end - start)
-    others = len(query_terms("".join(rest)))
+    terms = query_terms("".join(rest))
+    others, alone = len(terms), OPEN.issuperset(terms)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
     if window.start is None or window.end is None or window.end - window.start > SEASON:
-        return TimePull(0.0, pull - 1.0)
-    return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE)
+        return TimePull(0.0, pull - 1.0, alone)
+    return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE, alone)
 
 
 class _Named(NamedTuple):
