@@ -110,8 +110,8 @@ def test_a_deleted_bank_leaves_no_row(served: Recollect, admin: Db) -> None:
 @pytest.mark.parametrize("size", [1, 5000])
 def test_blocks_of_postings_are_taken_apart_rightly(size: int) -> None:
     """Over several blocks, a term in several fields, and keys next to each other."""
+    from recollect.storage.index.record import POSTING
     from recollect.storage.postgres.postings import PLACE, blocks_of, without
-    from recollect.storage.sqlite.record import POSTING
 
     held = [
         (key, np.array([(7, 3, 1, 0), (7, 2, 1, 4), (key, 3, 2, 0)], POSTING).tobytes())

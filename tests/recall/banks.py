@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from recollect import Memory, Recollect
 from recollect.storage.base import NewMemory, View
-from recollect.storage.sqlite.index import Index, Snapshot
-from recollect.storage.sqlite.record import features_row
+from recollect.storage.index.bank import Index, Snapshot
+from recollect.storage.index.record import features_row
 
 
 def snapshot(memories: Sequence[Memory], vectors: NDArray[np.float32] | None = None) -> Snapshot:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from recollect import Band, Recollect
-from recollect.recall.answerable import Verdict, Weights, fitted
-from recollect.recall.relevance import calibrations
-from recollect.testing import open_fake
-from recollect.types import StageTrace
 
 ANCHOR = "2026-11-15T12:00:00Z"
 

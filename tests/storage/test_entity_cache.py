@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.language.entities import EntityResolver, KnownEntity, find_entities
-from recollect.storage.sqlite.entities import EntityCache
+from recollect.storage.entities import EntityCache
 from recollect.testing import open_fake
 
 NAMES = """Alice|Alice Chen|A. Chen|Dr. Chen|Bob|Robert|Robert Smith|Bobby|International Business

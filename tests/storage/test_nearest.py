@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from recollect import Memory
 from recollect.storage.base import Filter, NewMemory
+from recollect.storage.index.bank import Index, Snapshot
+from recollect.storage.index.nearest import CROWD, nearest_of_many
+from recollect.storage.index.record import features_row
 from recollect.storage.ranking import exact_dots, top
-from recollect.storage.sqlite.index import Index, Snapshot
-from recollect.storage.sqlite.nearest import CROWD, nearest_of_many
-from recollect.storage.sqlite.record import features_row
 
 K, FLOOR = 4, 0.7
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.storage.index.columns import Postings
 from recollect.storage.ranking import counted, distinct, exact_dots, top, widened
-from recollect.storage.sqlite.columns import Postings
 
 IDS = st.lists(st.integers(0, 9), max_size=12)
 

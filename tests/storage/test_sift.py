@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.storage.index import sift
+from recollect.storage.index.sift import Codes, Coding, among_best
 from recollect.storage.ranking import exact_dots
-from recollect.storage.sqlite import sift
-from recollect.storage.sqlite.sift import Codes, Coding, among_best
 
 DIMENSIONS = 16
 

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recollect.storage.sqlite.slab as reading
+import recollect.storage.sqlite.features as reading
 from recollect.errors import StoreDamaged
 from recollect.language.terms import term_hash
 from recollect.lifecycle import WINDOWS
 from recollect.storage.base import NO_TIME
-from recollect.storage.ranking import Field
-from recollect.storage.sqlite.columns import stable_order
-from recollect.storage.sqlite.record import (
+from recollect.storage.index.columns import stable_order
+from recollect.storage.index.record import (
     KEY_BITS,
     KEY_MASK,
     POSTING,
@@ -26,7 +25,9 @@ from recollect.storage.sqlite.record import (
     postings,
     record,
 )
-from recollect.storage.sqlite.slab import FeatureRow, Slab, slab_of, slabs_of_bank
+from recollect.storage.index.slab import FeatureRow, Slab, slab_of
+from recollect.storage.ranking import Field
+from recollect.storage.sqlite.features import slabs_of_bank
 from recollect.testing import open_fake
 from recollect.types import Memory
 
@@ -105,7 +106,7 @@ def test_a_vector_of_the_wrong_length_is_damage(tmp_path: Path) -> None:
 def test_numbers_are_ordered_as_a_stable_sort_orders_them(values: list[int]) -> None:
     ids = np.array(values, np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recollect.storage.sqlite.columns._MANY", 0)
+        patch.setattr("recollect.storage.index.columns._MANY", 0)
         assert stable_order(ids).tolist() == np.argsort(ids, kind="stable").tolist()
 
 

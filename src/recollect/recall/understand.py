@@ -16,9 +16,10 @@ from recollect.types import Window
 SEASON = timedelta(days=93)
 INSIDE, INSIDE_ALONE, OUTSIDE = 4.0, 10.0, 11.0
 # Terms of questions that ask for anything: "What happened …?", "What's new …?", "What did I do …?"
-OPEN = frozenset(
-    "happen occur new news go went event everyth anyth summari what did do i we you us me".split()
-)
+OPEN = frozenset({
+    "happen", "occur", "new", "news", "go", "went", "event", "everyth", "anyth", "summari", "what",
+    "did", "do", "i", "we", "you", "us", "me",
+})  # fmt: skip
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"

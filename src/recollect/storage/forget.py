@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from recollect.language.dates import from_micros
 from recollect.language.tokens import count_tokens
-from recollect.storage.sqlite.record import Unseen
+from recollect.storage.index.record import Unseen
 from recollect.types import Memory, State
 
 _PAGE = 500

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from recollect.storage.base import Edges, Filter, Keys
+from recollect.storage.entities import EntityCache
 from recollect.storage.postgres.fetched import unpacked
 from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
-from recollect.storage.sqlite.entities import EntityCache
 from recollect.types import CAUSAL
 
 KINDS = sorted(k.value for k in CAUSAL)

@@ -9,11 +9,11 @@ import numpy as np
 import orjson
 
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
+from recollect.storage.entities import entity_from_row
+from recollect.storage.index.record import RECORD
 from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres.fetched import HEAD
 from recollect.storage.postgres.view import ServerView
-from recollect.storage.sqlite.entities import entity_from_row
-from recollect.storage.sqlite.record import RECORD
 from recollect.types import Chunk, Entity, LinkKind
 
 PAGE = 1000

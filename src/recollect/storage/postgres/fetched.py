@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.storage.base import Columns, Keys
-from recollect.storage.sqlite.record import RECORD
+from recollect.storage.index.record import RECORD
 
 HEAD = 4  # bytes before the numbers of a halfvec as PostgreSQL sends it: length, and two unused
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.storage.base import Filter, TagExpression, TagLeaf
+from recollect.storage.index.record import STATE_CODE, TYPE_CODE
 from recollect.storage.postgres.queries import SEEN
-from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE
 from recollect.types import State
 
 _SUPERSEDED = STATE_CODE[State.SUPERSEDED]

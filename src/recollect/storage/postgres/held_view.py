@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from recollect.storage.base import Edges, Keys
+from recollect.storage.entities import EntityCache
+from recollect.storage.index.view import IndexedView
 from recollect.storage.postgres.asking import KINDS, edges_of, listed
 from recollect.storage.postgres.holding import Held
 from recollect.storage.postgres.session import Head, Session
 from recollect.storage.postgres.view import ServerView
-from recollect.storage.sqlite.entities import EntityCache
-from recollect.storage.sqlite.indexed import IndexedView
 from recollect.types import Memory
 
 

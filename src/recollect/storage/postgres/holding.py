@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from recollect.errors import RecollectError
 from recollect.storage.base import ModelIdentity
+from recollect.storage.index.bank import Index, Snapshot
+from recollect.storage.index.record import POSTING, RECORD, labels
+from recollect.storage.index.slab import FeatureRow, Lists, Slab
 from recollect.storage.postgres.connection import log
 from recollect.storage.postgres.fetched import HEAD, RECORD_ROW, unpacked
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
-from recollect.storage.sqlite.index import Index, Snapshot
-from recollect.storage.sqlite.record import POSTING, RECORD, labels
-from recollect.storage.sqlite.slab import FeatureRow, Lists, Slab
 from recollect.types import Memory
 
 STEP = 4_096  # memories read by one statement

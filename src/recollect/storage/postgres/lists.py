@@ -12,6 +12,7 @@ from recollect.errors import NotFound
 from recollect.language.dates import from_micros
 from recollect.storage.base import BankStats, Listing
 from recollect.storage.counting import link_counts, total_links
+from recollect.storage.entities import entity_from_row
 from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres.connection import Connections
 from recollect.storage.postgres.listing import conditions, order
@@ -19,7 +20,6 @@ from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.schema import TABLES
 from recollect.storage.postgres.view import ServerView
 from recollect.storage.refusals import unknown_bank
-from recollect.storage.sqlite.entities import entity_from_row
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
 _SIZE = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(%(tables)s::text[]) AS t"

@@ -6,9 +6,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
+from recollect.storage.entities import EntityCache
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
-from recollect.storage.sqlite.entities import EntityCache
 
 KEPT = 256  # banks
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.storage.base import Keys
+from recollect.storage.index.record import POSTING
 from recollect.storage.ranking import FIELD_WEIGHTS, K1, idf, saturate, weighted_tf
-from recollect.storage.sqlite.record import POSTING
 
 BLOCK_BITS = 12
 PLACE = np.dtype([("offset", "<u2"), ("length", "<u2"), ("tf", "u1"), ("field", "u1")])

@@ -9,6 +9,7 @@ import orjson
 from psycopg import errors
 
 from recollect.storage.base import Lease, NewOperation, Step
+from recollect.storage.operation_row import operation_from_row
 from recollect.storage.postgres.connection import Connections, Db
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import WriteSession
@@ -21,7 +22,6 @@ from recollect.storage.refusals import (
     unknown_operation,
     used_before,
 )
-from recollect.storage.sqlite.queue import operation_from_row
 from recollect.types import Operation, OperationState
 
 

@@ -15,11 +15,11 @@ import orjson
 
 from recollect.storage.base import NO_TIME
 from recollect.storage.forget import Said
+from recollect.storage.index.record import POSTING, RECORD, STATE_CODE, Unseen, postings, record
 from recollect.storage.memory_row import extra_of, memory_from_row, micros
 from recollect.storage.postgres.postings import BLOCK_BITS, FIELDS, blocks_of, totals, without
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import WriteSession
-from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, Unseen, postings, record
 from recollect.types import Memory, State
 
 _BY_KEYS = (

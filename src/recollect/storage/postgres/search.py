@@ -21,6 +21,7 @@ from recollect.storage.base import (
     Keys,
     Sharing,
 )
+from recollect.storage.entities import EntityCache
 from recollect.storage.postgres.asking import KINDS, Asking, edges_of, listed
 from recollect.storage.postgres.fetched import (
     RECORD_ROW,
@@ -34,7 +35,6 @@ from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import NONE, Head, Session, Settings
 from recollect.storage.ranking import exact_dots, top
-from recollect.storage.sqlite.entities import EntityCache
 
 SIFTED = 2000  # more memories than this at once are compared in the database, in half precision
 SAMPLE = 256  # memories looked at to estimate how many a filter lets through

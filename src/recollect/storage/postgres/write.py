@@ -13,13 +13,13 @@ from pgvector import HalfVector
 
 from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory, Retire
 from recollect.storage.forget import Forgetting
+from recollect.storage.index.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
 from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.moments import told_again
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.queue import take_step
 from recollect.storage.postgres.rows import BankRows, happened
 from recollect.storage.postgres.session import Head, WriteSession
-from recollect.storage.sqlite.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
 from recollect.types import Entity, State
 
 MEMORIES = {

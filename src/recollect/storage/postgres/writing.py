@@ -7,6 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from recollect.storage.base import Ask, Filter, Floats, Found, Keys, ServedWriting
+from recollect.storage.entities import EntityCache
+from recollect.storage.index.nearest import (
+    SLAB,
+    Near,
+    nearest_in_slab,
+    nearest_of_many,
+    nearest_of_slabs,
+)
 from recollect.storage.postgres.connection import HalfVectors
 from recollect.storage.postgres.fetched import HEAD, unpacked, vector_type
 from recollect.storage.postgres.filters import clause
@@ -17,14 +25,6 @@ from recollect.storage.postgres.search import first_try, index_settings
 from recollect.storage.postgres.session import Head, WriteSession
 from recollect.storage.postgres.view import PostgresView, ServerView
 from recollect.storage.ranking import exact_dots, top
-from recollect.storage.sqlite.entities import EntityCache
-from recollect.storage.sqlite.nearest import (
-    SLAB,
-    Near,
-    nearest_in_slab,
-    nearest_of_many,
-    nearest_of_slabs,
-)
 from recollect.types import Memory
 
 _FEW = 8  # vectors; more are cheaper compared with the bank's all at once

@@ -9,9 +9,9 @@ import numpy as np
 import orjson
 
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
+from recollect.storage.entities import entity_from_row
+from recollect.storage.index.record import KEY_BITS, KEY_MASK, RECORD
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
-from recollect.storage.sqlite.entities import entity_from_row
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, RECORD
 from recollect.types import Chunk, Entity, LinkKind
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]

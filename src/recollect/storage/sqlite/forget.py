@@ -9,7 +9,7 @@ import orjson
 
 from recollect.storage import forget
 from recollect.storage.forget import Said
-from recollect.storage.sqlite.record import KEY_MASK, Unseen, postings
+from recollect.storage.index.record import KEY_MASK, Unseen, postings
 from recollect.storage.sqlite.rows import BankRows
 from recollect.types import Memory
 

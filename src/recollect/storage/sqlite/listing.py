@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from recollect.storage.base import Listing, TagExpression, TagLeaf
-from recollect.storage.sqlite.record import KEY_MASK
+from recollect.storage.index.record import KEY_MASK
 
 _TAGS = "json_each(memories.extra, '$.tags')"
 

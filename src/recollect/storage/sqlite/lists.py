@@ -12,12 +12,12 @@ from recollect.errors import NotFound
 from recollect.language.dates import from_micros
 from recollect.storage.base import BankStats, Listing
 from recollect.storage.counting import link_counts, total_links
+from recollect.storage.entities import entity_from_row
+from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.refusals import unknown_bank
-from recollect.storage.sqlite.entities import entity_from_row
 from recollect.storage.sqlite.listing import conditions, order
 from recollect.storage.sqlite.read import SqliteView
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK
 from recollect.types import Chunk, Document, Entity, Link, LinkKind, Memory
 
 

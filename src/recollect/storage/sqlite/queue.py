@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from recollect.language.dates import from_micros
 from recollect.storage.base import Lease, NewOperation, Step
+from recollect.storage.operation_row import operation_from_row
 from recollect.storage.refusals import (
     lease_lost,
     not_failed,
@@ -20,7 +20,7 @@ from recollect.storage.refusals import (
     unknown_operation,
     used_before,
 )
-from recollect.types import FINISHED, Operation, OperationState
+from recollect.types import Operation, OperationState
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]
 Transaction = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -310,25 +310,3 @@ def _one(db: sqlite3.Connection, bank: str, operation_id: str) -> Operation:
     if row is None:
         raise unknown_operation(bank, operation_id)
     return operation_from_row(row)
-
-
-def operation_from_row(row: Any) -> Operation:
-    state = OperationState(row[3])
-    waits = state not in FINISHED and row[10] > 0
-    return Operation(
-        id=row[0],
-        bank=row[1],
-        kind=row[2],
-        state=state,
-        items=row[4],
-        attempts=row[5],
-        error=row[6],
-        created_at=from_micros(row[7]),
-        updated_at=from_micros(row[8]),
-        finished_at=None if row[9] is None else from_micros(row[9]),
-        not_before=from_micros(row[10]) if waits else None,
-        steps=row[11],
-        note=orjson.loads(row[12]),
-        result=None if row[13] is None else orjson.loads(row[13]),
-        payload=None if row[14] is None else orjson.loads(row[14]),
-    )

@@ -18,11 +18,11 @@ from recollect.storage.base import (
     Mentions,
     ModelIdentity,
 )
+from recollect.storage.entities import EntityCache
+from recollect.storage.index.bank import Snapshot
+from recollect.storage.index.record import KEY_BITS, KEY_MASK, STATE_CODE
+from recollect.storage.index.view import IndexedView
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
-from recollect.storage.sqlite.entities import EntityCache
-from recollect.storage.sqlite.index import Snapshot
-from recollect.storage.sqlite.indexed import IndexedView
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, STATE_CODE
 from recollect.types import CAUSAL, Chunk, Memory, State
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]

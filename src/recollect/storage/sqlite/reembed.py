@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from recollect.storage.base import ModelIdentity, StagedVector
+from recollect.storage.index.record import KEY_BITS, KEY_MASK, vector_blob
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, vector_blob
 from recollect.types import Memory
 
 Execute = Callable[[str, Sequence[Any]], list[Any]]

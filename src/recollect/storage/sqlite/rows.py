@@ -6,8 +6,8 @@ import sqlite3
 
 import numpy as np
 
+from recollect.storage.index.record import KEY_BITS, RECORD, Unseen, record
 from recollect.storage.memory_row import MEMORY_COLUMNS, extra_of, memory_from_row, micros
-from recollect.storage.sqlite.record import KEY_BITS, RECORD, Unseen, record
 from recollect.types import Memory, State
 
 

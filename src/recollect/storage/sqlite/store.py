@@ -24,21 +24,21 @@ from recollect.storage.base import (
     StagedVector,
     View,
 )
+from recollect.storage.entities import EntityCache
+from recollect.storage.index.bank import Index
+from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.refusals import bank_exists, unknown_bank
 from recollect.storage.sqlite.arrival import begin, bring
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
-from recollect.storage.sqlite.entities import EntityCache
+from recollect.storage.sqlite.features import slabs_of_bank
 from recollect.storage.sqlite.forget import Forgetting
-from recollect.storage.sqlite.index import Index
 from recollect.storage.sqlite.keyring import SqliteKeyRing
 from recollect.storage.sqlite.lists import Lists
 from recollect.storage.sqlite.queue import SqliteQueue, drop_failed_payloads, take_step
 from recollect.storage.sqlite.read import SqliteView
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.reembed import stage, switch, unstaged
 from recollect.storage.sqlite.rows import BankRows
-from recollect.storage.sqlite.slab import slabs_of_bank
 from recollect.storage.sqlite.write import Writer
 from recollect.storage.sqlite.writing import WritingView
 from recollect.types import Bank, Memory

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.index.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.moments import told_again
 from recollect.storage.sqlite.forget import Forgetting
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.sqlite.rows import BankRows
 
 

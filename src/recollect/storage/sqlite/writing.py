@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import SqliteView
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK
 
 
 class WritingView(SqliteView):

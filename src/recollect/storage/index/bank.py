@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 
 from recollect.language.terms import label_hash
 from recollect.storage.base import NO_TIME, Filter, Found, TagExpression, TagLeaf
+from recollect.storage.index.columns import Column, Postings, Rows, places_before
+from recollect.storage.index.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
+from recollect.storage.index.sift import Coding, among_best
+from recollect.storage.index.slab import FeatureRow, Lists, Slab, slab_of
 from recollect.storage.ranking import (
     FIELD_WEIGHTS,
     K1,
@@ -26,10 +30,6 @@ from recollect.storage.ranking import (
     top,
     weighted_tf,
 )
-from recollect.storage.sqlite.columns import Column, Postings, Rows, places_before
-from recollect.storage.sqlite.record import POSTING, RECORD, STATE_CODE, TYPE_CODE
-from recollect.storage.sqlite.sift import Coding, among_best
-from recollect.storage.sqlite.slab import FeatureRow, Lists, Slab, slab_of
 from recollect.types import State
 
 Mask = NDArray[np.bool_]

@@ -1,17 +1,16 @@
-"""Rows of `features`, many at a time, as the arrays that an index is made of."""
+"""The rows of `features` that an index in memory is read from, many at a time."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recollect.storage.sqlite.record import KEY_BITS, KEY_MASK, POSTING, RECORD
+from recollect.storage.index.record import KEY_BITS, KEY_MASK, POSTING, RECORD
+from recollect.storage.index.slab import Lists, Slab
 
-FeatureRow = tuple[int, int, bytes, bytes | None, bytes, bytes | None, bytes | None]
 STEP = 1024  # keys read by one statement: what SQLite joins then stays in the processor's cache
 
 # SQLite joins the blobs of many rows itself: no Python object a row, and no lock held, so that
@@ -26,41 +25,6 @@ SELECT count(*), min(n) & ?1, max(n) & ?1,
   CAST(group_concat(entities, '') AS BLOB), group_concat(coalesce(length(entities), 0))
 FROM features NOT INDEXED WHERE n >= ?3 AND n < ?4
 """
-
-
-class Lists(NamedTuple):
-    """One list a row, end to end, and how long each is."""
-
-    values: NDArray[Any]
-    counts: NDArray[np.int64]
-
-
-class Slab(NamedTuple):
-    keys: NDArray[np.int64]
-    records: NDArray[Any]
-    vectors: NDArray[np.float16]
-    terms: Lists
-    labels: Lists
-    entities: Lists
-
-
-def slab_of(rows: Sequence[FeatureRow], dimensions: int) -> Slab:
-    keys, _, records, vectors, terms, labels, entities = zip(*rows, strict=True)
-    blank = bytes(2 * dimensions)
-    joined = b"".join(vector or blank for vector in vectors)
-    return Slab(
-        np.array(keys, np.int64),
-        np.frombuffer(b"".join(records), RECORD),
-        np.frombuffer(joined, "<f2").reshape(len(rows), dimensions),
-        _together(terms, POSTING),
-        _together(labels, np.dtype("<i8")),
-        _together(entities, np.dtype("<i8")),
-    )
-
-
-def _together(blobs: Sequence[bytes | None], of: np.dtype[Any]) -> Lists:
-    counts = np.array([len(b) // of.itemsize if b else 0 for b in blobs])
-    return Lists(np.frombuffer(b"".join(b for b in blobs if b), of), counts)
 
 
 def slabs_of_bank(

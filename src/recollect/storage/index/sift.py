@@ -15,8 +15,8 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from recollect.storage.index.columns import Column
 from recollect.storage.ranking import widened
-from recollect.storage.sqlite.columns import Column
 
 _STEP = 512  # rows coded at a time: they stay in the processor's cache
 _SLAB = 4_096  # rows compared with many vectors at a time

@@ -20,10 +20,10 @@ from recollect.storage.base import (
     Keys,
     Sharing,
 )
+from recollect.storage.index.bank import Snapshot
+from recollect.storage.index.columns import Rows
+from recollect.storage.index.nearest import nearest_of_many
 from recollect.storage.ranking import counted, distinct
-from recollect.storage.sqlite.columns import Rows
-from recollect.storage.sqlite.index import Snapshot
-from recollect.storage.sqlite.nearest import nearest_of_many
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
 _COLUMNS = tuple(field.name for field in fields(Columns))[1:]

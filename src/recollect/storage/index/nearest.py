@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.storage.base import Floats, Found, Keys
+from recollect.storage.index.bank import Mask, Snapshot
+from recollect.storage.index.sift import Codes, among_best
 from recollect.storage.ranking import widened
-from recollect.storage.sqlite.index import Mask, Snapshot
-from recollect.storage.sqlite.sift import Codes, among_best
 
 SLAB = 16_384  # rows turned into float32 at a time: stays in cache, never the whole bank
 CROWD = 64  # hits a vector in one slab, above which only its best are looked at
