@@ -379,6 +379,14 @@ def answered(memory: recollect.Recollect) -> dict[str, str]:
     return {m["text"]: stands[named[m["before"]]]["text"] for m in stands.values() if m["before"]}
 
 
+def test_ready_made_turns_answer_each_other_and_keep_their_words(
+    memory: recollect.Recollect,
+) -> None:
+    texts = ["Ann: Where did you park?", "Bob: Behind the barn.", "Deadline: Friday.", "Ann: Good."]
+    memory.retain("b", [{"text": text, "timestamp": "2026-03-01"} for text in texts])
+    assert answered(memory) == {"Bob: Behind the barn.": "Ann: Where did you park?"}
+
+
 def test_a_corrected_turn_is_what_the_next_one_answers(memory: recollect.Recollect) -> None:
     first, second, _ = chat(memory)
     memory.update("b", first, text="Where did you hide it?")

@@ -165,6 +165,14 @@ def _speakers(lines: list[_Line]) -> frozenset[str]:
     )
 
 
+def speaker_of(text: str) -> str | None:
+    """Who says a text that opens with "Ann: …", if that is a role or a given name."""
+    match = _TURN.match(text) if ":" in text or "：" in text else None
+    if match is None or not _speaks(match.group("label"), 1, 1, given_names()):
+        return None
+    return match.group("label")
+
+
 def _speaks(label: str, times: int, labels: int, names: frozenset[str]) -> bool:
     first = label.split()[0].lower()
     if first in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS:
