@@ -117,10 +117,11 @@ def test_no_statement_of_a_days_work_leaves_its_bank(
     postgres: str, schema: str, statements: list[str]
 ) -> None:
     with open_fake(postgres, pg_schema=schema) as memory:
+        statements.clear()  # of the schema: an upgrade is no day's work
         a_day(memory)
     for_all = {queries()[name] for name in OF_ALL_BANKS}
     asked = [text for text in dict.fromkeys(statements) if text not in for_all]
-    touching = [text for text in asked if MENTIONS.search(text) and "CREATE TABLE" not in text]
+    touching = [text for text in asked if MENTIONS.search(text)]
     assert len(touching) > 40  # a day has that many kinds
     for text in touching:
         references = READS.findall(text)
