@@ -101,10 +101,11 @@ def questions(size: int, count: int) -> list[str]:
 
 
 def filled(size: int) -> Path:
-    """A store with so many made-up facts, made once."""
+    """A store with so many made-up facts, made once for each embedder."""
     import recollect
+    from recollect.models.registry import DEFAULT_EMBEDDER
 
-    path = CACHE / f"served-{size}.db"
+    path = CACHE / f"served-{DEFAULT_EMBEDDER}-{size}.db"
     if not path.exists():
         CACHE.mkdir(exist_ok=True)
         making = path.with_suffix(".making")
