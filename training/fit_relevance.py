@@ -300,6 +300,10 @@ def main() -> None:
         report_depths(both, score)
         out["cross"] = entry(cross_bias(both, score), {**late, "cross": CROSS_WEIGHT})
         print("   ", out["cross"])
+    of = np.repeat(both.sets, np.diff([*both.starts, len(both.y)]))
+    for number, (name, *_) in enumerate(PLAN):
+        cosines = both.x[both.y & (of == number), SIGNALS.index("semantic")]
+        print(f"cosine of {name}'s answers, a tenth under {np.nanpercentile(cosines, 10):.2f}")
     for s in SIGNALS[:3]:
         report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
     if given.model:

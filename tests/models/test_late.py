@@ -49,6 +49,14 @@ def test_codes_take_half_a_byte_a_component_and_keep_the_direction() -> None:
     assert (directions(codes) * true).sum(axis=1).min() > 0.98
 
 
+def test_a_cosine_errs_by_about_a_hundredth() -> None:
+    tokens, query = unit(7, 500, 64), unit(8, 20, 64)
+    exact = tokens / np.linalg.norm(tokens.astype(np.float64), axis=1, keepdims=True)
+    error = (directions(to_codes(tokens)) - exact) @ query.T / 127
+    assert 0.005 < error.std() < 0.015
+    assert abs(error.mean()) < 0.001
+
+
 def test_a_vector_of_one_large_component_keeps_its_direction_too() -> None:
     axis = np.zeros((1, 64), np.int8)
     axis[0, 40] = -127

@@ -1,7 +1,7 @@
 """Late interaction: every query token finds its best match among a passage's tokens.
 
 A passage's token vectors are kept as codes of four bits, two in a byte: half the disk of eight
-bits, and an error far below what tells two memories apart (docs/models.md).
+bits, for an error of a hundredth in a cosine (docs/why.md).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
+from recollect.models.late import code_bytes
 from recollect.storage.arrival import begin, parts
 from recollect.storage.base import (
     Batch,
@@ -314,6 +315,6 @@ def _vectors(
             raise ValueError(f"its vector has {len(vector)} dimensions, the bank's {dimensions}")
     if token_dimensions and "token_vectors" in given:
         tokens = np.frombuffer(b64decode(given["token_vectors"]), np.uint8)
-        if len(tokens) % ((token_dimensions + 1) // 2):  # four bits a dimension
+        if len(tokens) % code_bytes(token_dimensions):
             raise ValueError("its token_vectors are not those of the bank's model")
     return vector, tokens

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def maker(kind: Callable[P, T]) -> Callable[P, T]:
-    """As `kind`, a frozen dataclass with slots, in a fourth of the time. A frozen class sets each
+    """As `kind`, a frozen dataclass with slots, in less time. A frozen class sets each
     field by `object.__setattr__`, which looks up the name every time; a twin that is not frozen
     stores it. What the twin made then becomes one of `kind`: the slots are the same."""
     frozen: Any = kind
