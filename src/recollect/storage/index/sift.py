@@ -16,10 +16,11 @@ import simsimd
 from numpy.typing import NDArray
 
 from recollect.storage.index.columns import Column
+from recollect.storage.index.products import SMALL, products
 from recollect.storage.ranking import widened
 
 _STEP = 512  # rows coded at a time: they stay in the processor's cache
-_SLAB = 4_096  # rows compared with many vectors at a time
+_SLAB = 1_024  # rows compared with many vectors at a time: their products stay in the cache
 _AT_ONCE = 16_384  # rows coded by one search: some 8 ms
 _FULL = 127
 _SUMS = 1e-5  # what adding up in single precision may differ by
@@ -54,20 +55,21 @@ class Codes(NamedTuple):
 
     def near(self, vectors: NDArray[np.float32], floor: float) -> Near:
         """Which rows can be as near as that to which of many vectors."""
-        codes, scales, rest = _coded(vectors)
+        codes, scales, rest = _coded(vectors, SMALL)
+        asked = np.ascontiguousarray(codes.T)
         lengths = np.linalg.norm(vectors, axis=1) + rest
         off = rest * np.float32(self.length) + lengths * np.float32(self.remainder) + _SUMS
-        least = ((floor - off) / scales)[:, None]
+        least = (floor - off) / scales
         found: list[tuple[NDArray[np.int64], ...]] = []
         rough: list[NDArray[np.float32]] = []
         for start in range(0, len(self.codes), _SLAB):
-            slab = self.codes[start : start + _SLAB]
-            dots = np.asarray(simsimd.cdist(codes, slab, "dot", out_dtype="float32"))
-            dots *= self.scales[start : start + _SLAB]
+            slab = slice(start, start + _SLAB)
+            dots = products(self.codes[slab], asked)
+            near = np.multiply(dots, self.scales[slab, None], dtype=np.float32, casting="unsafe")
             # A seventh of what `nonzero` takes over two dimensions.
-            which, at = np.divmod(np.flatnonzero(dots >= least), len(slab))
+            at, which = np.divmod(np.flatnonzero(near >= least), len(vectors))
             found.append((which, at + start))
-            rough.append(dots[which, at] * scales[which])
+            rough.append(near[at, which] * scales[which])
         which, rows = (np.concatenate(part) for part in zip(*found, strict=True))
         return Near(which, rows, np.concatenate(rough), off)
 
@@ -102,9 +104,10 @@ class Coding:
         if not self._searched:
             self._searched = True
             return
-        self._codes.reserve(len(vectors))
-        self._scales.reserve(len(vectors))
         have = len(self._made.scales)
+        if not have:  # later ones find room as they come
+            self._codes.reserve(len(vectors))
+            self._scales.reserve(len(vectors))
         for start in range(have, min(len(vectors), have + _AT_ONCE), _STEP):
             wide = widened(vectors[start : start + _STEP])
             lengths = np.einsum("ij,ij->i", wide, wide)
@@ -120,11 +123,11 @@ class Coding:
 
 
 def _coded(
-    wide: NDArray[np.float32],
+    wide: NDArray[np.float32], full: int = _FULL
 ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
     """Codes, scales, and the length of what they leave of each vector."""
     largest = np.maximum(wide.max(axis=1), -wide.min(axis=1))
-    scales = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(_FULL)
+    scales = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(full)
     exact = wide / scales[:, None]
     rounded = np.rint(exact)
     exact -= rounded
