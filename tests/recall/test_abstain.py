@@ -113,7 +113,16 @@ def test_the_only_memory_answers_a_question_in_other_words(memory: Recollect) ->
     assert "Google" in result.as_context()
 
 
-@pytest.mark.parametrize("query", ["What happened in April 2026?", "What's new in April 2026?"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What happened in April 2026?",
+        "What's new in April 2026?",
+        "What did I do in April 2026?",
+        "What have we talked about in April 2026?",
+        "Summarize April 2026",
+    ],
+)
 def test_whatever_lies_in_the_time_is_an_answer_when_nothing_else_is_asked(
     memory: Recollect, story: str, query: str
 ) -> None:
@@ -126,3 +135,13 @@ def test_but_not_when_nothing_lies_in_it(memory: Recollect, story: str) -> None:
     assert memory.recall(
         story, "What happened in April 2019?", query_timestamp=ANCHOR
     ).nothing_known
+
+
+@pytest.mark.parametrize("query", ["What did I do in March 2026?", "Tell me about March 2026"])
+def test_small_words_besides_a_time_ask_for_nothing_else(
+    memory: Recollect, diary: str, query: str
+) -> None:
+    result = memory.recall(diary, query, query_timestamp=ANCHOR)
+    assert not result.nothing_known
+    start = result.results[0].occurred_start or result.results[0].mentioned_at
+    assert start is not None and (start.year, start.month) == (2026, 3)

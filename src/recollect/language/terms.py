@@ -153,10 +153,14 @@ def counted(text: str) -> Counter[int]:
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """The distinct terms worth asking for, in order of appearance."""
-    found = list(dict.fromkeys(terms(text)))
-    wanted = [t for t in found if t not in _STOP_TERMS]
-    return tuple(wanted or found)
+    """The distinct terms worth asking for, in order of appearance; where a text is all small
+    words ("Who are you?"), those."""
+    return content_terms(text) or tuple(dict.fromkeys(terms(text)))
+
+
+def content_terms(text: str) -> tuple[str, ...]:
+    """The distinct terms of a text that are no stop words, in order of appearance."""
+    return tuple(t for t in dict.fromkeys(terms(text)) if t not in _STOP_TERMS)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -8,17 +8,18 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
-from recollect.language.terms import query_terms, term_hash
+from recollect.language.terms import content_terms, query_terms, term_hash
 from recollect.language.time import QueryTime, read_query
 from recollect.recall.request import RecallRequest
 from recollect.types import Window
 
 SEASON = timedelta(days=93)
 INSIDE, INSIDE_ALONE, OUTSIDE = 4.0, 10.0, 11.0
-# Terms of questions that ask for anything: "What happened …?", "What's new …?", "What did I do …?"
+# Terms of questions that ask for anything: "What happened …?", "What's new …?", "Summarise …", "What
+# did we talk about …?". Stop words need not be here: "What did I do …?" has no other.
 OPEN = frozenset({
-    "happen", "occur", "new", "news", "go", "went", "event", "everyth", "anyth", "summari", "what",
-    "did", "do", "i", "we", "you", "us", "me",
+    "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth",
+    "summari", "summar", "summaris", "list", "show", "talk", "discuss", "mention", "said", "say",
 })  # fmt: skip
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
@@ -96,7 +97,7 @@ def _pull(text: str, time: QueryTime) -> TimePull:
     for expression in time.expressions:
         start, end = expression.span
         rest[start:end] = " " * (end - start)
-    terms = query_terms("".join(rest))
+    terms = content_terms("".join(rest))
     others, alone = len(terms), OPEN.issuperset(terms)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
     if window.start is None or window.end is None or window.end - window.start > SEASON:
