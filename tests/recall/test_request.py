@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from recollect.recall.request import recall_request
 from recollect.types import MemoryType, Window
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+AFTER_THE_END = datetime.max.replace(tzinfo=timezone(timedelta(hours=-9)))
 
 
 def request(query: str = "Where is Alice?", **options: Any):
@@ -54,6 +55,11 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("tag group whose tags are a text", {"tag_groups": [{"tags": "work"}]}),
     ("tag group whose tags are numbers", {"tag_groups": [{"tags": [1]}]}),
     ("tag group with an unknown match", {"tag_groups": [{"tags": ["a"], "match": "most"}]}),
+    ("tag group with two operators", {"tag_groups": [{"tags": ["a"], "not": {"tags": ["b"]}}]}),
+    ("tag group with an unknown field", {"tag_groups": [{"tags": ["a"], "mtach": "all"}]}),
+    ("tag group with an unknown way to resolve", {"tag_groups": [{"tags": ["a"], "resolve": "?"}]}),
+    ("an empty tag mode", {"tags": ["a"], "tags_match": ""}),
+    ("as_of after the end of the calendar", {"as_of": AFTER_THE_END}),
     ("malformed query_timestamp", {"query_timestamp": "yesterday-ish"}),
     ("malformed as_of", {"as_of": "2026-13-01"}),
     ("as_of a number", {"as_of": 20260101}),

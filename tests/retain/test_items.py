@@ -66,3 +66,9 @@ def test_metadata_is_kept_as_json_would_have_it() -> None:
 
 def test_nul_characters_are_taken_out() -> None:
     assert one({"text": "a\x00b"}).facts[0].text == "ab"
+
+
+@pytest.mark.parametrize("field", ["occurred_start", "occurred_end"])
+def test_the_last_day_of_the_calendar_is_a_day_like_others(field: str) -> None:
+    end = one({"text": "The lease runs for good", field: "9999-12-31"}).facts[0].occurred_end
+    assert end is not None and (end.year, end.hour) == (9999, 23)

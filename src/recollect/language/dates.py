@@ -8,6 +8,8 @@ from recollect.errors import InvalidInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_DAY = timedelta(days=1)
+_END = datetime.max.replace(tzinfo=UTC)
 
 
 def to_micros(when: datetime) -> int:
@@ -27,12 +29,10 @@ def parse_when(value: str | date | datetime | None, name: str = "timestamp") -> 
     """A caller's date or time: ISO 8601 text, date or datetime, or None."""
     if value is None:
         return None
-    if isinstance(value, datetime):
-        return utc(value)
-    if isinstance(value, date):
+    if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time(), UTC)
     try:
-        return utc(datetime.fromisoformat(value.strip()))
+        return utc(value if isinstance(value, datetime) else datetime.fromisoformat(value.strip()))
     except (ValueError, AttributeError, OverflowError, TypeError) as error:
         raise InvalidInput(
             f"{name} {value!r} is not a date",
@@ -45,6 +45,11 @@ def is_day(value: str | date | datetime | None) -> bool:
     if isinstance(value, str):
         return len(value.strip()) == 10
     return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def day_after(when: datetime) -> datetime:
+    """A day later; the calendar has a last day, too, and "9999-12-31" is how many write "for good"."""
+    return when + _DAY if when < _END - _DAY else _END
 
 
 def short_date(when: datetime) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
-from recollect.language.dates import is_day, parse_when, to_micros
+from recollect.language.dates import day_after, is_day, parse_when, to_micros
 from recollect.language.tokens import count_tokens
 from recollect.options import RecallOptions, When, names
 from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
@@ -27,8 +27,6 @@ _SWITCHES = (
 )
 RECALL_OPTIONS = names(RecallOptions)
 _NO_LIMIT = ("max_source_fact_tokens", "max_tokens_per_observation")  # what None means for these
-_END = datetime.max.replace(tzinfo=UTC)
-_LAST_DAY = _END.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +86,7 @@ def recall_request(
         moment += timedelta(days=1, microseconds=-1)  # as known at the end of that day
     allowed = Filter(
         types=filter_types(types),
-        tags=tag_filter(tags, tags_match or "any", tag_groups),
+        tags=tag_filter(tags, "any" if tags_match is None else tags_match, tag_groups),
         as_of=None if moment is None else to_micros(moment),
     )
     without = _list("without", options.pop("without", None) or ())
@@ -258,6 +256,7 @@ def _group(group: TagGroup) -> TagExpression:
         raise InvalidInput(
             f"tag group {group!r}", hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}'
         )
+    _one_operator(group)
     if "tags" in group:
         match = group.get("match", "any_strict")
         _one_of("match", match, get_args(TagsMatch))
@@ -274,6 +273,24 @@ def _group(group: TagGroup) -> TagExpression:
         f"tag group {dict(group)!r} has none of tags, and, or, not",
         hint='for example {"tags": ["a", "b"], "match": "all_strict"}',
     )
+
+
+def _one_operator(group: TagGroup) -> None:
+    """A filter that is read only in part would show what it was to hide."""
+    operators = [name for name in ("tags", "and", "or", "not") if name in group]
+    if len(operators) > 1:
+        raise InvalidInput(
+            f"tag group {dict(group)!r} has {' and '.join(operators)}",
+            hint='one each: nest them, for example {"and": [{"tags": ["a"]}, {"not": …}]}',
+        )
+    known = {"tags", "match", "resolve"} if "tags" in group else {*operators}
+    unknown = [name for name in group if name not in known]
+    if operators and unknown:
+        raise InvalidInput(
+            f"tag group {dict(group)!r} has an unknown field {unknown[0]!r}",
+            hint="fields are tags, match and resolve; or one of and, or, not",
+        )
+    _one_of("resolve", group.get("resolve", "exact"), ("exact", "fuzzy"))
 
 
 # --- time ------------------------------------------------------------------------------------
@@ -300,8 +317,7 @@ def _window(given: Any) -> Window | None:
     first = parse_when(start, "temporal_window start")
     last = parse_when(end, "temporal_window end")
     if last is not None and is_day(end):
-        # The calendar has a last day, too.
-        last = last + timedelta(days=1) if last < _LAST_DAY else _END
+        last = day_after(last)
     if first is None and last is None:
         raise InvalidInput("temporal_window has neither start nor end", hint="leave it out")
     if first is not None and last is not None and last <= first:

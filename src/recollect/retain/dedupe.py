@@ -8,8 +8,9 @@ was said by somebody else, or when other people may see it (other tags).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from recollect.language.dates import day_after
 from recollect.retain.prepare import Prepared
 from recollect.retain.statements import contradicts, nearly_same, slot
 from recollect.types import Memory, MemoryType, State
@@ -58,7 +59,7 @@ def _same_time(new: Prepared, old: Memory) -> bool:
 
 def _days(*told: datetime | None) -> list[Span]:
     starts = [t.replace(hour=0, minute=0, second=0, microsecond=0) for t in told if t is not None]
-    return [(day, day + timedelta(days=1)) for day in starts]
+    return [(day, day_after(day)) for day in starts]
 
 
 def _overlap(a: Span, b: Span) -> bool:

@@ -11,13 +11,13 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 import orjson
 
 from recollect.errors import InvalidInput
-from recollect.language.dates import is_day, parse_when
+from recollect.language.dates import day_after, is_day, parse_when
 from recollect.options import ItemFields, names
 from recollect.types import MemoryType
 from recollect.types.making import maker
@@ -251,9 +251,9 @@ def _occurred(given: Mapping[str, Any], where: str) -> tuple[datetime | None, da
     start = parse_when(given.get("occurred_start"), f"{where}: occurred_start")
     end = parse_when(given.get("occurred_end"), f"{where}: occurred_end")
     if end is not None and is_day(given.get("occurred_end")):
-        end += timedelta(days=1)  # "until 30 June" includes 30 June
+        end = day_after(end)  # "until 30 June" includes 30 June
     elif start is not None and end is None and is_day(given.get("occurred_start")):
-        end = start + timedelta(days=1)
+        end = day_after(start)
     if start is not None and end is not None and end < start:
         raise InvalidInput(f"{where}: occurred_end is before occurred_start", hint="swap them")
     return start, end

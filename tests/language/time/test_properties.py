@@ -156,3 +156,12 @@ def test_a_week_later_days_move_by_a_week(phrase: str, anchor: datetime) -> None
     first, second = read_times(phrase, anchor)[0].range, read_times(phrase, anchor + week)[0].range
     assert first is not None and second is not None and first.end is not None
     assert second.end == first.end + week
+
+
+@pytest.mark.parametrize("phrase", ["yesterday", "tomorrow", "tonight at 8", "last night"])
+@pytest.mark.parametrize("day", [datetime.min, datetime.max])
+def test_there_is_nothing_beyond_the_calendar(phrase: str, day: datetime) -> None:
+    for found in read_times(phrase, day.replace(tzinfo=UTC)):
+        assert (
+            found.range is None or found.range.start is None or found.range.start.year in (1, 9999)
+        )

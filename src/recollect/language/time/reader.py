@@ -113,6 +113,13 @@ def _period(category: str, value: Any, weak: bool, context: Context) -> Period |
             return None
 
 
+def _within_calendar(category: str, value: Any, weak: bool, context: Context) -> Period | None:
+    try:
+        return _period(category, value, weak, context)
+    except OverflowError:
+        return None  # the last day of the calendar has no tomorrow
+
+
 def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
     """What each word, phrase or figure can be."""
     words = reading.words
@@ -137,7 +144,7 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
         for pairs, end in found:
             for category, value in pairs:
                 edges.append((category, value, end))
-                period = _period(category, value, weak and end == at + 1, context)
+                period = _within_calendar(category, value, weak and end == at + 1, context)
                 if period is not None:
                     edges.append(("T", period, end))
                 if category == "UNIT" and value == "weekend":
