@@ -492,6 +492,13 @@ def test_a_memory_can_be_superseded_by_hand(memory: recollect.Recollect) -> None
     assert memory.supersede("b", old, new).superseded_by == new
 
 
+def test_nothing_supersedes_itself(memory: recollect.Recollect) -> None:
+    only = memory.retain("b", {"text": "Use tabs."}).ids[0]
+    with pytest.raises(InvalidInput, match="cannot replace itself"):
+        memory.supersede("b", only, only)
+    assert memory.load("b", only).state is State.ACTIVE
+
+
 # --- opinions ----------------------------------------------------------------------------------
 
 

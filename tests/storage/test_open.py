@@ -14,6 +14,7 @@ import pytest
 
 import recollect
 from recollect.errors import (
+    ConfigError,
     InvalidInput,
     NewerStore,
     NotAStore,
@@ -164,6 +165,11 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
 def test_a_folder_is_not_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a folder"):
         open_fake(tmp_path)
+
+
+def test_a_number_is_not_a_store() -> None:
+    with pytest.raises(ConfigError, match="no path of a file"):
+        recollect.open(5)  # type: ignore[arg-type]
 
 
 def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.config import load_settings
+from recollect.errors import ConfigError
 from recollect.memory.checks import check_bank_name
 from recollect.memory.opening import default_path
 from recollect.memory.reading import Reading
@@ -21,4 +22,6 @@ class Recollect(Writing, Reading):
 
 
 def open_memory(db: str | Path | None = None, **settings: Any) -> Recollect:
+    if not isinstance(db, str | Path | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"{db!r} is no path of a file", hint="for example memory.db")
     return Recollect(load_settings(db=None if db is None else str(db), **settings))

@@ -150,6 +150,11 @@ def retire(
     store: Store, bank: str, memory_id: str, state: State, by: str | None, now: datetime
 ) -> None:
     _loaded(store.view(bank), memory_id)
+    if by == memory_id:
+        raise InvalidInput(
+            f"memory {memory_id} cannot replace itself",
+            hint="name its successor; to withdraw it, invalidate it",
+        )
     store.commit(
         bank, lambda w: Batch(retire=[Retire(current_key(w, memory_id), state, to_micros(now), by)])
     )
