@@ -131,6 +131,72 @@ def test_longmemeval_abstention_questions_are_unanswerable(tmp_path: Path) -> No
     assert (query.answerable, query.gold, query.category) == (False, (), "abstention")
 
 
+def locomo_with(qa: dict[str, Any] | None = None, **conversation: Any) -> list[dict[str, Any]]:
+    """One conversation, with a question or sessions of one's own."""
+    talk = {**LOCOMO[0]["conversation"], **conversation}
+    asked = {"question": "What broke?", "evidence": ["D1:1"], "category": 1} | (qa or {})
+    return [{"sample_id": "conv-1", "conversation": talk, "qa": [asked]}]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gold"),
+    [
+        ("D1:1", ("D1:1",)),
+        ("['D1:1', 'D2:1']", ("D1:1", "D2:1")),
+        (["D1:1 D2:1", ["D1:2"]], ("D1:1", "D2:1", "D1:2")),
+        (["D"], ()),
+        (None, ()),
+    ],
+)
+def test_locomo_evidence_may_be_a_text_a_list_or_nothing(
+    tmp_path: Path, evidence: Any, gold: tuple[str, ...]
+) -> None:
+    dataset = written(tmp_path, locomo_with({"evidence": evidence}))
+    assert dataset.banks[0].queries[0].gold == gold
+
+
+def test_locomo_turns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
+    silent = [{"speaker": "Ana", "dia_id": "D3:1", "text": None}]
+    dataset = written(tmp_path, locomo_with(session_3=silent, session_4=[], session_5=None))
+    assert [unit.id for unit in dataset.units] == ["D1:1", "D1:2", "D2:1"]
+
+
+def test_a_locomo_category_may_be_its_name(tmp_path: Path) -> None:
+    dataset = written(tmp_path, locomo_with({"category": "adversarial"}))
+    assert dataset.banks[0].queries[0].answerable is False
+
+
+def test_locomo_says_which_conversation_and_question_cannot_be_read(tmp_path: Path) -> None:
+    broken = [*LOCOMO, {**LOCOMO[0], "sample_id": "conv-2", "qa": [{"category": 1}]}]
+    with pytest.raises(DatasetError, match="conversation 2: question 1: 'question' is missing"):
+        written(tmp_path, broken)
+
+
+def test_longmemeval_turns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
+    sessions = [[{"role": "user", "content": ""}, {"role": "user", "content": "Hi."}], []]
+    dataset = written(tmp_path, [{**LONGMEMEVAL[0], "haystack_sessions": sessions}])
+    assert [unit.id for unit in dataset.units] == ["0:a:1"]
+
+
+def test_longmemeval_says_which_question_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="question 2: "):
+        written(tmp_path, [LONGMEMEVAL[0], {**LONGMEMEVAL[1], "haystack_dates": []}])
+
+
+def test_two_banks_of_one_name_are_refused_rather_than_searched_together(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="two banks are called 'conv-1'"):
+        written(tmp_path, LOCOMO * 2)
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, ["text"], [1]])
+@pytest.mark.parametrize("form", ["auto", "locomo", "longmemeval", "conversations"])
+def test_json_of_another_kind_is_refused(tmp_path: Path, content: Any, form: str) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(DatasetError):
+        load(path, form)
+
+
 def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
     folder = tmp_path / "musique_small"
     folder.mkdir()
@@ -143,6 +209,17 @@ def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
     bank = load(folder).banks[0]
     assert bank.units[0].fields == {"title": "Kiln"}
     assert (bank.queries[0].gold, bank.queries[0].category) == (("d0",), "2-hop")
+
+
+def test_passages_without_text_are_left_out_as_evidence_too(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"id": "d0", "title": "", "text": ""}\n{"id": "d1", "text": "A kiln is hot."}\n'
+    )
+    (tmp_path / "queries.jsonl").write_text(
+        '{"id": "q", "question": "Hot?", "gold": ["d0", "d1"]}\n'
+    )
+    bank = load(tmp_path).banks[0]
+    assert ([unit.id for unit in bank.units], bank.queries[0].gold) == (["d1"], ("d1",))
 
 
 def test_a_json_file_of_no_known_shape_is_refused(tmp_path: Path) -> None:

@@ -60,6 +60,12 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
         ('{"text": "no id"}', "neither a unit nor a query"),
         ('{"unit": "u3"}', "'text' is missing"),
         ('{"unit": "u3", "text": "a", "time": "some day"}', "not a time"),
+        ('{"unit": "u3", "text": null}', "text is None, not a text"),
+        ('{"unit": "u3", "text": " "}', "has no text"),
+        ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
+        ('{"query": "x", "gold": "u1"}', "gold is 'u1', not a list"),
+        ('{"query": "x", "answerable": "no"}', "answerable is 'no'"),
+        ('{"query": "x", "bank": "other"}', "'other' has queries and no units"),
         ("[1]", "not a JSON object"),
         ("{", "not JSON"),
     ],
@@ -68,6 +74,17 @@ def test_a_line_that_makes_no_sense_is_refused(example: Path, line: str, complai
     example.write_text(EXAMPLE + line + "\n")
     with pytest.raises(DatasetError, match=complaint):
         read_jsonl(example)
+
+
+def test_a_complaint_names_the_line_of_the_file(example: Path) -> None:
+    example.write_text(EXAMPLE + "\n\n" + '{"unit": "u3"}\n')
+    with pytest.raises(DatasetError, match=r"line 9 of mine\.jsonl"):
+        read_jsonl(example)
+
+
+def test_gold_that_is_null_is_gold_left_out(example: Path) -> None:
+    example.write_text(EXAMPLE + '{"query": "x", "gold": null}\n')
+    assert [q.answerable for q in read_jsonl(example).queries][-1] is None
 
 
 def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
@@ -80,6 +97,12 @@ def test_an_unknown_bank_names_those_there_are() -> None:
     dataset = Dataset("d", (Bank("alice", (Unit("u", "t"),), (Query("q", "t"),)),))
     with pytest.raises(DatasetError, match="alice"):
         only_banks(dataset, ["bob"])
+
+
+def test_one_unknown_bank_among_known_ones_is_an_error_too() -> None:
+    dataset = Dataset("d", (Bank("alice", (Unit("u", "t"),), (Query("q", "t"),)),))
+    with pytest.raises(DatasetError, match="called bob"):
+        only_banks(dataset, ["alice", "bob"])
 
 
 @pytest.mark.parametrize(

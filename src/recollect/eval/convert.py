@@ -7,28 +7,37 @@ themselves. The other readers are for the development data beside this repositor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect.eval.data import Bank, Dataset, Query, Unit, check, json_lines, read_json
 from recollect.eval.splits import Split, scifact
 from recollect.eval.times import read_time
-from recollect.eval.trouble import DatasetError
+from recollect.eval.trouble import DatasetError, reading
 
 Json = Mapping[str, Any]
+
+
+def _each(records: Sequence[Json], kind: str, read: Callable[[Json, int], Bank]) -> Iterator[Bank]:
+    """A bank a record; `read` is also told its place, counted from 1."""
+    if not isinstance(records, list):
+        raise DatasetError(f"the file is not a list of {kind}s", hint="see docs/eval.md")
+    for place, record in enumerate(records, start=1):
+        with reading(f"{kind} {place}"):
+            yield read(record, place)
 
 
 # --- LoCoMo ------------------------------------------------------------------------------
 
 _LOCOMO_CATEGORIES = {
-    1: "multi-hop",
-    2: "temporal",
-    3: "open-domain",
-    4: "single-hop",
-    5: "adversarial",
+    "1": "multi-hop",
+    "2": "temporal",
+    "3": "open-domain",
+    "4": "single-hop",
+    "5": "adversarial",
 }
 _DIALOG_ID = re.compile(r"D:?(\d+):(\d+)")
 _SESSION = re.compile(r"^session_(\d+)$")
@@ -36,17 +45,20 @@ _SESSION = re.compile(r"^session_(\d+)$")
 
 def locomo(samples: Sequence[Json]) -> Dataset:
     """LoCoMo: ten long conversations; evidence are dialogue ids such as "D3:11"."""
-    banks = tuple(_locomo_bank(sample) for sample in samples)
+    banks = tuple(_each(samples, "conversation", _locomo_bank))
     check(banks)
     return Dataset("locomo", banks)
 
 
-def _locomo_bank(sample: Json) -> Bank:
-    units = tuple(_locomo_units(sample["conversation"]))
+def _locomo_bank(sample: Json, place: int) -> Bank:
+    units = tuple(unit for unit in _locomo_units(sample["conversation"]) if unit.text)
     known = {unit.id for unit in units}
     asked = _last_time(units)
-    name = str(sample.get("sample_id", "locomo"))
-    queries = (_locomo_query(qa, f"{name}-{i}", known, asked) for i, qa in enumerate(sample["qa"]))
+    name = str(sample.get("sample_id", f"locomo-{place}"))
+    queries: list[Query] = []
+    for number, qa in enumerate(sample["qa"]):
+        with reading(f"question {number + 1}"):
+            queries.append(_locomo_query(qa, f"{name}-{number}", known, asked))
     return Bank(name, units, tuple(queries))
 
 
@@ -54,12 +66,13 @@ def _locomo_units(conversation: Json) -> Iterable[Unit]:
     sessions = sorted((int(m[1]), key) for key in conversation if (m := _SESSION.match(key)))
     for number, key in sessions:
         time = read_time(conversation.get(f"session_{number}_date_time"))
-        for turn in conversation[key]:
+        for place, turn in enumerate(conversation[key] or (), start=1):
             caption = turn.get("blip_caption")
             shared = f" (shares a picture of {caption})" if caption else ""
+            own = _dialog_ids(turn.get("dia_id"))
             yield Unit(
-                id=_dialog_ids(turn["dia_id"])[0],
-                text=str(turn.get("text", "")) + shared,
+                id=own[0] if own else f"D{number}:{place}",
+                text=f"{turn.get('text') or ''}{shared}".strip(),
                 speaker=str(turn["speaker"]),
                 time=time,
                 session=f"session {number}",
@@ -67,18 +80,19 @@ def _locomo_units(conversation: Json) -> Iterable[Unit]:
 
 
 def _locomo_query(qa: Json, id: str, known: set[str], asked: datetime | None) -> Query:
-    category = _LOCOMO_CATEGORIES.get(int(qa["category"]), str(qa["category"]))
+    stated = str(qa["category"])
+    category = _LOCOMO_CATEGORIES.get(stated, stated)
     # a few evidence strings name several turns, or a turn that does not exist
-    gold = tuple(
-        dict.fromkeys(g for e in qa.get("evidence", ()) for g in _dialog_ids(e) if g in known)
-    )
+    named = _dialog_ids(qa.get("evidence"))
+    gold = tuple(dict.fromkeys(id for id in named if id in known))
     answerable = False if category == "adversarial" else (True if gold else None)
     return Query(
         id, str(qa["question"]), gold, category=category, time=asked, answerable=answerable
     )
 
 
-def _dialog_ids(text: str) -> list[str]:
+def _dialog_ids(text: Any) -> list[str]:
+    """Every id in a text, or in a list of texts, however they are joined."""
     return [f"D{int(session)}:{int(turn)}" for session, turn in _DIALOG_ID.findall(str(text))]
 
 
@@ -87,12 +101,12 @@ def _dialog_ids(text: str) -> list[str]:
 
 def longmemeval(questions: Sequence[Json]) -> Dataset:
     """LongMemEval (_s, _m or oracle): every question has a haystack, so a bank, of its own."""
-    banks = tuple(map(_longmemeval_bank, questions))
+    banks = tuple(_each(questions, "question", _longmemeval_bank))
     check(banks)
     return Dataset("longmemeval", banks)
 
 
-def _longmemeval_bank(question: Json) -> Bank:
+def _longmemeval_bank(question: Json, _: int) -> Bank:
     units: list[Unit] = []
     gold: list[str] = []
     sessions = zip(
@@ -103,6 +117,8 @@ def _longmemeval_bank(question: Json) -> Bank:
     )
     for position, (session, date, turns) in enumerate(sessions):
         for number, turn in enumerate(turns):
+            if not turn["content"]:
+                continue  # nothing was said
             id = f"{position}:{session}:{number}"
             if turn.get("has_answer"):
                 gold.append(id)
@@ -122,12 +138,12 @@ def _longmemeval_bank(question: Json) -> Bank:
 
 def longmemeval_sample(samples: Sequence[Json]) -> Dataset:
     """The trimmed LongMemEval samples: no turn is marked, so only abstention can be judged."""
-    banks = tuple(map(_longmemeval_sample_bank, samples))
+    banks = tuple(_each(samples, "conversation", _longmemeval_sample_bank))
     check(banks)
     return Dataset("longmemeval_sample", banks)
 
 
-def _longmemeval_sample_bank(sample: Json) -> Bank:
+def _longmemeval_sample_bank(sample: Json, _: int) -> Bank:
     turns = sample["conversation"]
     units = tuple(
         _role_unit(str(i), t, read_time(t.get("date")), session=str(t.get("date")))
@@ -158,7 +174,10 @@ _QUESTION_WORDS = ("what", "who", "where", "when", "why", "how")
 
 def conversations(groups: Sequence[Json], name: str) -> Dataset:
     """`[{id, units: [{id, session, when, speaker, text}], questions: [{…, evidence}]}]`."""
-    banks = tuple(_conversation_bank(group, mask=name == "realmem") for group in groups)
+    mask = name == "realmem"
+    banks = tuple(
+        _each(groups, "conversation", lambda group, _: _conversation_bank(group, mask=mask))
+    )
     check(banks)
     return Dataset(name, banks)
 
@@ -208,19 +227,32 @@ def _conversation_query(question: Json, *, mask: bool) -> Query:
 def corpus(folder: Path, name: str | None = None) -> Dataset:
     """A folder with `corpus*.jsonl[.gz]` and `queries*.jsonl[.gz]`."""
     name = name or folder.name.split("_")[0]
-    units = tuple(
-        _passage(record) for path in _parts(folder, "corpus") for record in json_lines(path)
-    )
+    passages = [unit for path in _parts(folder, "corpus") for unit in _read(path, _passage)]
+    units = tuple(unit for unit in passages if unit.text.strip())
     if name == "timeqa":
-        return _timeqa(units, [q for path in _parts(folder, "queries") for q in json_lines(path)])
+        return _timeqa(
+            units, [q for path in _parts(folder, "queries") for _, q in json_lines(path)]
+        )
     if name == "scifact":
         return _scifact(units, folder)
+    empty = {unit.id for unit in passages} - {unit.id for unit in units}  # Cranfield has two
     queries = tuple(
-        _corpus_query(q) for path in _parts(folder, "queries") for q in json_lines(path)
+        replace(q, gold=tuple(id for id in q.gold if id not in empty))
+        for path in _parts(folder, "queries")
+        for q in _read(path, _corpus_query)
     )
     banks = (Bank(name, units, queries),)
     check(banks)
     return Dataset(name, banks)
+
+
+Read = TypeVar("Read")
+
+
+def _read(path: Path, read: Callable[[Json], Read]) -> Iterator[Read]:
+    for number, record in json_lines(path):
+        with reading(f"line {number} of {path.name}"):
+            yield read(record)
 
 
 def _passage(record: Json) -> Unit:
@@ -266,7 +298,7 @@ def _scifact(units: tuple[Unit, ...], folder: Path) -> Dataset:
     asked: dict[Split, list[Query]] = {split: [] for split in Split}
     for path in _parts(folder, "queries"):
         part = path.name.split(".")[0].removeprefix("queries_")
-        for record in json_lines(path):
+        for _, record in json_lines(path):
             # the usual SciFact figure takes every cited abstract as relevant
             cited = {**record, "gold": record.get("cited") or record["gold"]}
             asked[scifact(part)].append(_corpus_query(cited, "claim"))
@@ -315,7 +347,7 @@ def sniff(path: Path) -> Dataset:
         return longmemeval_sample(content["data"])  # pyright: ignore[reportUnknownArgumentType]
     if not isinstance(content, list) or not content:
         raise DatasetError(f"{path.name} has no shape that is known here", hint="see docs/eval.md")
-    first: Any = content[0]  # pyright: ignore[reportUnknownVariableType]
+    first: Any = content[0] if isinstance(content[0], dict) else {}  # pyright: ignore[reportUnknownVariableType]
     records: list[Any] = content  # pyright: ignore[reportUnknownVariableType]
     if "qa" in first and "conversation" in first:
         return locomo(records)

@@ -9,7 +9,8 @@ The file format is one JSON object a line, a unit or a query (docs/eval.md descr
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any, cast
 import orjson
 
 from recollect.eval.times import read_time
-from recollect.eval.trouble import DatasetError
+from recollect.eval.trouble import DatasetError, reading
 
 DEFAULT_BANK = "default"
 
@@ -84,23 +85,18 @@ def read_jsonl(path: Path, name: str | None = None) -> Dataset:
     """The simple format; units and queries may come in any order."""
     units: dict[str, list[Unit]] = {}
     queries: dict[str, list[Query]] = {}
-    for number, record in enumerate(json_lines(path), start=1):
+    for number, record in json_lines(path):
         bank = str(record.get("bank", DEFAULT_BANK))
-        try:
+        with reading(f"line {number} of {path.name}"):
             if "unit" in record:
                 units.setdefault(bank, []).append(_unit(record))
             elif "query" in record:
                 queries.setdefault(bank, []).append(_query(record, f"{bank}-q{number}"))
             else:
                 raise DatasetError(
-                    "a line is neither a unit nor a query",
+                    "it is neither a unit nor a query",
                     hint='give each line a "unit" (its id) or a "query" (its text)',
                 )
-        except (KeyError, TypeError, ValueError) as cause:
-            what = f"{cause} is missing" if isinstance(cause, KeyError) else cause
-            raise DatasetError(
-                f"line {number}: {what}", hint="docs/eval.md shows the format"
-            ) from cause
     banks = tuple(
         Bank(bank, tuple(units.get(bank, ())), tuple(queries.get(bank, ())))
         for bank in dict.fromkeys((*units, *queries))
@@ -118,36 +114,57 @@ def write_jsonl(dataset: Dataset, path: Path) -> None:
                 out.write(orjson.dumps({"bank": bank.id, **record}) + b"\n")
 
 
-def check(banks: Iterable[Bank]) -> None:
+def check(banks: Sequence[Bank]) -> None:
     """A gold id that names nothing would silently count as never found; refuse it instead."""
+    if twice := [bank for bank, times in Counter(bank.id for bank in banks).items() if times > 1]:
+        raise DatasetError(
+            f"two banks are called {twice[0]!r}", hint="their units would be searched together"
+        )
     for bank in banks:
-        known = {unit.id for unit in bank.units}
-        if len(known) != len(bank.units):
-            raise DatasetError(f"bank {bank.id!r} has two units with the same id")
-        if not known:
-            continue  # queries alone: their gold names memories of a bank that exists already
-        if lost := [u.id for u in bank.units if u.superseded_by and u.superseded_by not in known]:
-            raise DatasetError(f"units superseded by unknown ones: {lost[:5]}")
-        for query in bank.queries:
-            if unknown := [id for id in (*query.gold, *query.forbidden) if id not in known]:
-                raise DatasetError(
-                    f"query {query.id!r} of bank {bank.id!r} names unknown units: {unknown[:5]}",
-                    hint="gold and forbidden ids must be ids of units in the same bank",
-                )
+        if bank.queries and not bank.units and any(other.units for other in banks):
+            raise DatasetError(
+                f"bank {bank.id!r} has queries and no units",
+                hint="banks in the file: " + ", ".join(b.id for b in banks[:10] if b.units),
+            )
+        _check_texts(bank)
+        _check_ids(bank)
+
+
+def _check_texts(bank: Bank) -> None:
+    for kind, one in (*(("unit", u) for u in bank.units), *(("query", q) for q in bank.queries)):
+        if not one.text.strip():
+            raise DatasetError(f"{kind} {one.id!r} of bank {bank.id!r} has no text")
+
+
+def _check_ids(bank: Bank) -> None:
+    counted = Counter(unit.id for unit in bank.units)
+    if twice := [id for id, times in counted.items() if times > 1]:
+        raise DatasetError(f"bank {bank.id!r} has two units with the same id, {twice[0]!r}")
+    if not counted:
+        return  # queries alone: their gold names memories of a bank that exists already
+    if lost := [u.id for u in bank.units if u.superseded_by and u.superseded_by not in counted]:
+        raise DatasetError(f"units superseded by unknown ones: {lost[:5]}")
+    for query in bank.queries:
+        if unknown := [id for id in (*query.gold, *query.forbidden) if id not in counted]:
+            raise DatasetError(
+                f"query {query.id!r} of bank {bank.id!r} names unknown units: {unknown[:5]}",
+                hint="gold and forbidden ids must be ids of units in the same bank",
+            )
 
 
 def only_banks(dataset: Dataset, names: Sequence[str]) -> Dataset:
     """The same data set with the named banks alone."""
     kept = tuple(bank for bank in dataset.banks if bank.id in names)
-    if not kept:
+    if unknown := sorted({*names} - {bank.id for bank in kept}):
         raise DatasetError(
-            f"no bank of {dataset.name!r} is called {', '.join(names)}",
+            f"no bank of {dataset.name!r} is called {', '.join(unknown)}",
             hint="banks in it: " + ", ".join(bank.id for bank in dataset.banks[:10]),
         )
     return replace(dataset, banks=kept)
 
 
-def json_lines(path: Path) -> Iterator[dict[str, Any]]:
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every object with the number of its line."""
     with open_bytes(path) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -161,7 +178,7 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
                 ) from cause
             if not isinstance(record, dict):
                 raise DatasetError(f"line {number} of {path.name} is not a JSON object")
-            yield cast(dict[str, Any], record)
+            yield number, cast(dict[str, Any], record)
 
 
 def read_json(path: Path) -> Any:
@@ -196,33 +213,52 @@ _UNIT_KEYS = {
 def _unit(record: Mapping[str, Any]) -> Unit:
     return Unit(
         id=str(record["unit"]),
-        text=str(record["text"]),
+        text=_text(record, "text"),
         speaker=_text_or_none(record.get("speaker")),
         time=read_time(record.get("time")),
         session=_text_or_none(record.get("session")),
         context=_text_or_none(record.get("context")),
-        tags=tuple(map(str, record.get("tags", ()))),
+        tags=_listed(record, "tags"),
         superseded_by=_text_or_none(record.get("superseded_by")),
         fields={key: value for key, value in record.items() if key not in _UNIT_KEYS},
     )
 
 
 def _query(record: Mapping[str, Any], default_id: str) -> Query:
-    gold = tuple(map(str, record.get("gold") or ()))
+    gold = _listed(record, "gold")
     # an explicit empty list says "nothing here answers this"; a missing key says "not judged"
-    judged: bool | None = bool(gold) if "gold" in record else None
+    judged: bool | None = None if record.get("gold") is None else bool(gold)
+    answerable = record.get("answerable", judged)
+    if not isinstance(answerable, bool | None):
+        raise DatasetError(f"answerable is {answerable!r}", hint="write true or false")
     return Query(
         id=str(record.get("id", default_id)),
-        text=str(record["query"]),
+        text=_text(record, "query"),
         gold=gold,
-        forbidden=tuple(map(str, record.get("forbidden", ()))),
+        forbidden=_listed(record, "forbidden"),
         category=str(record.get("category", "all")),
         time=read_time(record.get("time")),
         as_of=read_time(record.get("as_of"), end=True),
-        tags=tuple(map(str, record.get("tags", ()))),
+        tags=_listed(record, "tags"),
         tags_match=str(record.get("tags_match", "any")),
-        answerable=record.get("answerable", judged),
+        answerable=answerable,
     )
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    if not isinstance(text := record[key], str):
+        raise DatasetError(f"{key} is {text!r}, not a text")
+    return text
+
+
+def _listed(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A text in place of a list would be read letter by letter, and nobody would notice."""
+    values: Any = record.get(key)
+    if values is None:
+        return ()
+    if not isinstance(values, list):
+        raise DatasetError(f"{key} is {values!r}, not a list", hint=f'write "{key}": ["…"]')
+    return tuple(map(str, cast(list[Any], values)))
 
 
 def _unit_record(unit: Unit) -> dict[str, Any]:
