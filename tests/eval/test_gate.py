@@ -56,3 +56,15 @@ def test_a_figure_is_held_to_its_bound(text: str, passed: bool) -> None:
 def test_a_figure_that_was_not_measured_does_not_pass(text: str) -> None:
     with pytest.raises(DatasetError):
         judge(parse_rules(text), OVERALL, BY_CATEGORY)
+
+
+@pytest.mark.parametrize("text", ["", " , "])
+def test_a_gate_without_a_rule_is_refused_rather_than_passed(text: str) -> None:
+    with pytest.raises(DatasetError, match="holds no rule"):
+        parse_rules(text)
+
+
+def test_a_bound_in_per_cent_is_refused_with_the_share_as_the_hint() -> None:
+    with pytest.raises(DatasetError, match="a share from 0 to 1") as caught:
+        parse_rules("recall@10=80")
+    assert caught.value.hint == "80 % is recall@10=0.8"

@@ -65,7 +65,7 @@ def eval_command(
         str | None,
         typer.Option(help='Exit with 1 below these, e.g. "recall@10=0.8, forbidden@10<=0".'),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     force: Force = False,
 ) -> None:
     """Measure recall quality and speed on a file of units and queries."""
@@ -75,7 +75,7 @@ def eval_command(
     target = None if html is None else Target(html, "a report of recollect eval", _is_report, force)
     if target is not None:
         target.check()
-    rules = parse_rules(fail_under) if fail_under else ()
+    rules = parse_rules(fail_under) if fail_under is not None else ()
     dataset = _dataset(file, form, split, bank)
     report = _measure(dataset, db, _cut_offs(k), budget, max_tokens, ablate, seed)
     verdicts = judge(rules, report.overall, report.by_category)

@@ -13,6 +13,7 @@ _RULE = re.compile(
     r"^\s*(?P<metric>[a-z_-]+(?:@\d+(?:tokens)?)?)\s*(?:\[(?P<category>[^\]]+)\])?"
     r"\s*(?P<op>>=|<=|=)\s*(?P<bound>\d+(?:\.\d+)?|\.\d+)\s*$"
 )
+_EXAMPLE = 'write e.g. "recall@10=0.8, forbidden@10<=0"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,22 @@ class Verdict:
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
     """`metric=value` and `>=` set a floor, `<=` a ceiling; `metric[category]` narrows it."""
-    return tuple(_rule(part) for part in re.split(r"[,;]", text) if part.strip())
+    rules = tuple(_rule(part) for part in re.split(r"[,;]", text) if part.strip())
+    if not rules:  # a variable of a build that was not set
+        raise DatasetError(f"{text!r} holds no rule", hint=_EXAMPLE)
+    return rules
 
 
 def _rule(text: str) -> Rule:
     found = _RULE.match(text)
     if not found:
+        raise DatasetError(f"{text.strip()!r} is not a rule", hint=_EXAMPLE)
+    if (bound := float(found["bound"])) > 1:
         raise DatasetError(
-            f"{text.strip()!r} is not a rule", hint='write e.g. "recall@10=0.8, forbidden@10<=0"'
+            f"{text.strip()!r}: every figure is a share from 0 to 1",
+            hint=f"80 % is {found['metric']}=0.8",
         )
-    return Rule(found["metric"], float(found["bound"]), found["op"] == "<=", found["category"])
+    return Rule(found["metric"], bound, found["op"] == "<=", found["category"])
 
 
 def judge(
