@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from recollect import Band, Recollect
 from recollect.errors import NotFound
 from recollect.recall.result import shorten
+from recollect.types import Degradation
 
 ANCHOR = "2026-11-15T12:00:00Z"
 
@@ -167,6 +169,40 @@ def test_html_escapes_what_memories_say(memory: Recollect) -> None:
     html = memory.recall("html", "bold claims", min_score=0.0)._repr_html_()
     assert "<script>" not in html and "<b>" not in html and "<i>" not in html
     assert "&lt;script&gt;" in html and "&amp;" in html
+
+
+def test_html_of_a_hit_unfolds_to_the_numbers_behind_its_score(
+    memory: Recollect, story: str
+) -> None:
+    result = memory.recall(story, "Who adopted a cat?")
+    html = result._repr_html_()
+    assert f"{result.results[0].score:.4f}</code> final score = product of" in html
+    assert html.count("<details") == html.count("</details>") > len(result)
+
+
+def test_html_of_why_says_what_each_stage_did(memory: Recollect, story: str) -> None:
+    why = memory.why(story, "Who adopted a <cat>?", "job", types=["opinion"])
+    assert "left at filter" in why._repr_html_() and "its type is world" in why._repr_html_()
+    assert "<cat>" not in why._repr_html_()
+
+
+# --- what is known and cannot be given ---------------------------------------------------------
+
+
+def test_what_does_not_fit_is_known_all_the_same(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "Who adopted a grey cat?", max_tokens=1)
+    assert not result.results and not result.nothing_known
+    assert "longer than max_tokens" in result.as_context()
+
+
+def test_a_context_nobody_could_look_for_does_not_say_that_nothing_is_known(
+    memory: Recollect, story: str
+) -> None:
+    late = (Degradation("embed", "the deadline came first"),)
+    found = memory.recall(story, "Who adopted a grey cat?")
+    result = replace(found, results=(), degraded=late)
+    assert "embed: the deadline came first" in result.as_context()
+    assert "Nothing is known" not in result.as_context()
 
 
 # --- scores, floor, bands ----------------------------------------------------------------------

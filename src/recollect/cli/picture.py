@@ -162,9 +162,8 @@ def explanation_tree(explanation: Explanation) -> Tree:
     from rich.tree import Tree
 
     def label(node: Explanation) -> Text:
-        how = f" = {node.operation} of" if node.details else ""
         text = Text(f"{node.value:.4f}", style="bold")
-        return text.append(f"  {flat(node.description)}{how}", style="not bold")
+        return text.append(f"  {flat(node.label)}", style="not bold")
 
     def grow(tree: Tree, node: Explanation) -> Tree:
         for detail in node.details:

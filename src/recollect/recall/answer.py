@@ -236,8 +236,19 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
     return out
 
 
+def _worth_telling(ranked: Ranked, rows: NDArray[np.int64]) -> bool:
+    """Whether the best that packing considered is more than noise, fitting or not: what is too long
+    for `max_tokens` is known all the same."""
+    return len(rows) > 0 and float(ranked.pool.final[rows[0]]) >= bands_of(ranked)[1]
+
+
 def result_of(
-    view: View, request: RecallRequest, ranked: Ranked, hits: list[Hit], run: Run
+    view: View,
+    request: RecallRequest,
+    ranked: Ranked,
+    rows: NDArray[np.int64],
+    hits: list[Hit],
+    run: Run,
 ) -> RecallResult:
     wanted = [hit.chunk_id for hit in hits if hit.chunk_id] if request.include_chunks else []
     chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
@@ -256,7 +267,7 @@ def result_of(
         degraded=run.degraded,
         # Where no arm could look, nobody knows whether anything is known.
         nothing_known=bool(ranked.retrieved.lists or not run.degraded)
-        and not any(hit.band is not Band.NOISE for hit in hits),
+        and not _worth_telling(ranked, rows),
         tokens=sum([hit.memory.tokens for hit in hits]),
         cached=False,
         trace=_trace(view, ranked, run) if request.trace else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from recollect.language.terms import terms
@@ -152,6 +153,18 @@ class Why:
             ],
             "explanation": self.explanation.as_dict() if self.explanation else None,
         }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict, a row a stage, and the tree of numbers."""
+        place = f"returned as number {self.rank}" if self.returned else f"left at {self.left_at}"
+        rows = "".join(
+            f"<tr><td>{escape(s.stage)}</td><td>{'✓' if s.passed else '✗'}</td>"
+            f"<td>{escape(s.says)}</td><td>{escape(s.needed or '')}</td></tr>"
+            for s in self.stages
+        )
+        head = "<tr><th>stage</th><th></th><th>says</th><th>needed</th></tr>"
+        tree = "" if self.explanation is None else self.explanation._repr_html_()
+        return f"<p>{escape(self.query)}: {place}</p><table>{head}{rows}</table>{tree}"
 
 
 def arm_line(arm: Arm, pool: Pool, row: int) -> str:

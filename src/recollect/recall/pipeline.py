@@ -63,7 +63,7 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
         rows = considered(ranked, request, with_.settings)
         hits = packed(view, ranked, request, with_.settings)
         span.note(packed=len(hits), considered=len(rows))
-    return result_of(view, request, ranked, hits, run)
+    return result_of(view, request, ranked, rows, hits, run)
 
 
 def similarity_floor(with_: Recalling, request: RecallRequest) -> float:

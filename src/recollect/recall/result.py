@@ -21,6 +21,8 @@ from recollect.types import (
 )
 
 SUMMARY_LENGTH = 160
+NOTHING = "Nothing is known about this."
+NOT_GIVEN = "What is known about this cannot be given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,16 @@ class RecallResult:
 
     def as_context(self) -> str:
         """The hits as a prompt can use them: dated, cited by number, best first. Noise is left
-        out; when nothing is known it says so."""
+        out; when nothing is known it says so, and also when what is known cannot be given."""
         kept = [hit for hit in self.results if hit.band is not Band.NOISE]
         if not kept:
-            return "Nothing is known about this."
+            return NOTHING if self.nothing_known else f"{NOT_GIVEN}: {self._obstacle()}."
         return "\n".join(f"[{n}] {_line(hit.memory)}" for n, hit in enumerate(kept, 1))
+
+    def _obstacle(self) -> str:
+        if not self.degraded:
+            return "it is longer than max_tokens"
+        return "; ".join(f"{d.part}: {d.reason}" for d in self.degraded)
 
     def as_dict(self, verbosity: Verbosity | None = None) -> dict[str, Any]:
         """As JSON, as lean as the recall asked for, or as is asked for here."""
@@ -122,8 +129,9 @@ class RecallResult:
         return out
 
     def _repr_html_(self) -> str:
+        """For notebooks: a row a hit, which unfolds to the numbers behind its score."""
         rows = "".join(
-            f"<tr><td>{hit.score:.3f}</td><td>{hit.band.value}</td><td>{escape(_line(hit.memory))}</td></tr>"
+            f"<tr><td>{hit.score:.3f}</td><td>{hit.band.value}</td><td>{_unfolding(hit)}</td></tr>"
             for hit in self.results
         )
         return f"<table><tr><th>score</th><th>band</th><th>memory</th></tr>{rows}</table>"
@@ -190,6 +198,13 @@ def window_dict(window: Window | None) -> dict[str, Any] | None:
         "text": window.text,
         **({} if window.near is None else {"near": window.near}),
     }
+
+
+def _unfolding(hit: Hit) -> str:
+    line, tree = escape(_line(hit.memory)), hit.explanation
+    if tree is None:
+        return line
+    return f"<details><summary>{line}</summary>{tree._repr_html_()}</details>"
 
 
 def _line(memory: Memory) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from html import escape
 from typing import Any, Literal, NamedTuple, Protocol
 
 from recollect.types.held import Memory, MemoryType
@@ -85,6 +86,21 @@ class Explanation:
     description: str
     details: tuple[Explanation, ...] = ()
     operation: Literal["leaf", "product", "sum", "sigmoid", "either"] = "leaf"
+
+    @property
+    def label(self) -> str:
+        """What the number is, and what is done with the numbers under it."""
+        if not self.details:
+            return self.description
+        how = "by" if self.operation == "leaf" else f"= {self.operation} of"
+        return f"{self.description} {how}"
+
+    def _repr_html_(self) -> str:
+        own = f"<code>{self.value:.4f}</code> {escape(self.label)}"
+        if not self.details:
+            return own
+        parts = "".join(f"<li>{part._repr_html_()}</li>" for part in self.details)
+        return f"<details open><summary>{own}</summary><ul>{parts}</ul></details>"
 
     def as_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"value": self.value, "description": self.description}
