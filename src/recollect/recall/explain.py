@@ -163,7 +163,7 @@ class Why:
             for s in self.stages
         )
         head = "<tr><th>stage</th><th></th><th>says</th><th>needed</th></tr>"
-        tree = "" if self.explanation is None else self.explanation._repr_html_()
+        tree = "" if self.explanation is None else self.explanation.as_html()
         return f"<p>{escape(self.query)}: {place}</p><table>{head}{rows}</table>{tree}"
 
 

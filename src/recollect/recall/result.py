@@ -204,7 +204,7 @@ def _unfolding(hit: Hit) -> str:
     line, tree = escape(_line(hit.memory)), hit.explanation
     if tree is None:
         return line
-    return f"<details><summary>{line}</summary>{tree._repr_html_()}</details>"
+    return f"<details><summary>{line}</summary>{tree.as_html()}</details>"
 
 
 def _line(memory: Memory) -> str:

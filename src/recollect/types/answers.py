@@ -95,12 +95,15 @@ class Explanation:
         how = "by" if self.operation == "leaf" else f"= {self.operation} of"
         return f"{self.description} {how}"
 
-    def _repr_html_(self) -> str:
+    def as_html(self) -> str:
         own = f"<code>{self.value:.4f}</code> {escape(self.label)}"
         if not self.details:
             return own
-        parts = "".join(f"<li>{part._repr_html_()}</li>" for part in self.details)
+        parts = "".join(f"<li>{part.as_html()}</li>" for part in self.details)
         return f"<details open><summary>{own}</summary><ul>{parts}</ul></details>"
+
+    def _repr_html_(self) -> str:
+        return self.as_html()
 
     def as_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"value": self.value, "description": self.description}
