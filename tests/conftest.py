@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -10,16 +11,20 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import recollect
 from recollect.testing import open_fake
 
-# New examples are looked for where somebody can look at them; a gate must not depend on luck, nor
-# any test on how busy the machine is.
-settings.register_profile("gate", derandomize=True, deadline=None)
-settings.register_profile("search", deadline=None)
-settings.load_profile("gate" if os.environ.get("CI") else "search")
+# A shell that runs something in the background has it ignore Ctrl-C, and so would all that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A run of the tests must not depend on luck, nor on how busy the machine is: the same examples every
+# time. `pytest --hypothesis-profile=search` looks for new ones.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("gate", UNHURRIED, derandomize=True)
+settings.register_profile("search", UNHURRIED)
+settings.load_profile("gate")
 
 
 @pytest.fixture(scope="session")
@@ -73,10 +78,10 @@ def _served(memory: recollect.Recollect) -> Iterator[str]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(60)
     try:
         yield address(bound)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(60)
         bound.close()

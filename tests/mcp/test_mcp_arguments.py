@@ -126,7 +126,7 @@ def _values(argument: Argument) -> st.SearchStrategy[Any]:
 
 
 @given(st.sampled_from(TOOLS), st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_the_schema_allows_is_answered_as_promised_or_refused(
     memory: recollect.Recollect, tool: Tool, data: st.DataObject
 ) -> None:
