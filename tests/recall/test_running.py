@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,39 +25,29 @@ from recollect.types import StageEvent, StageTrace
 
 ANCHOR = "2026-07-10T12:00:00Z"
 QUERY = "What did Priya do in May 2025?"
+PATIENCE_S = 60  # for what a machine does at once when it has nothing else to do
 EVERY_STAGE = ["understand", "retrieve", "fuse", "rerank", "boost", "pack"]
 
 
-class Slow:
-    """The real embedder, a while later."""
+class Waiting:
+    """The real embedder, which waits for a word before it takes up a query."""
 
-    def __init__(self, real: Embedder, seconds: float) -> None:
-        self._real, self._seconds = real, seconds
+    def __init__(self, real: Embedder) -> None:
+        self._real = real
         self.name, self.dimensions = real.name, real.dimensions
         self.token_dimensions = real.token_dimensions
+        self.go_on = threading.Event()
+        self.was_told = False
 
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
-        time.sleep(self._seconds)
+        self.was_told = self.go_on.wait(PATIENCE_S)
         return self._real.encode_queries(texts)
 
     def encode_passages(self, texts: Sequence[str]) -> Encoded:
         return self._real.encode_passages(texts)
 
 
-class Heard(Slow):
-    """An embedder that goes on when it is told that somebody listens."""
-
-    def __init__(self, real: Embedder) -> None:
-        super().__init__(real, 0)
-        self.listening = threading.Event()
-        self.was_heard = False
-
-    def encode_queries(self, texts: Sequence[str]) -> Encoded:
-        self.was_heard = self.listening.wait(30)
-        return super().encode_queries(texts)
-
-
-class Broken(Slow):
+class Broken(Waiting):
     """An embedder whose service went away."""
 
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
@@ -83,12 +73,22 @@ def ids(result: RecallResult) -> list[str]:
 
 
 def test_the_keyword_arm_works_while_the_query_is_embedded(
-    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = with_embedder(reopen, Slow(memory.embedder, 0.05))
-    stages = traced(slow.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True))
+    """The embedder waits for it: one after the other would never end."""
+    embedder = Waiting(memory.embedder)
+    real = retrieve.keyword
+
+    def telling(*args: Any) -> Any:
+        found = real(*args)
+        embedder.go_on.set()
+        return found
+
+    monkeypatch.setattr(retrieve, "keyword", telling)
+    asked = with_embedder(reopen, embedder)
+    stages = traced(asked.recall(diary, QUERY, query_timestamp=ANCHOR, trace=True))
+    assert embedder.was_told
     assert stages["keyword"].start_ms < stages["embed"].stop_ms
-    assert stages["keyword"].stop_ms < stages["embed"].stop_ms
     assert stages["keyword"].thread != stages["embed"].thread
 
 
@@ -96,7 +96,7 @@ def test_graph_and_temporal_run_on_threads_of_their_own_and_overlap(
     memory: Recollect, diary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each waits for the other to have begun: one after the other would never end."""
-    meet = threading.Barrier(2, timeout=5)
+    meet = threading.Barrier(2, timeout=PATIENCE_S)
     for name in ("graph", "temporal"):
         real = getattr(retrieve, name)
 
@@ -148,12 +148,12 @@ def test_recall_goes_on_while_others_write(memory: Recollect) -> None:
     stop, trouble = threading.Event(), list[BaseException]()
 
     def write() -> None:
-        n = 100
-        while not stop.is_set():
+        for n in itertools.cycle(range(100, 150)):
+            if stop.is_set():
+                return
             memory.retain("busy", {"text": f"Crane {n} lifts barrel {n}.", "id": f"c{n}"})
             memory.update("busy", "c3", metadata={"n": n})
             memory.forget("busy", f"c{n}")
-            n += 1
 
     def read() -> None:
         try:
@@ -200,7 +200,7 @@ def test_an_arm_that_fails_is_named_and_the_rest_answers(
 def test_a_failing_embedder_leaves_keyword_and_time(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str
 ) -> None:
-    broken = with_embedder(reopen, Broken(memory.embedder, 0))
+    broken = with_embedder(reopen, Broken(memory.embedder))
     result = broken.recall(diary, QUERY, query_timestamp=ANCHOR)
     degraded = {d.part: d.reason for d in result.degraded}
     assert "does not answer" in degraded["embed"]
@@ -213,7 +213,7 @@ def test_a_failing_embedder_leaves_keyword_and_time(
 def test_nothing_that_can_search_is_an_error_not_an_empty_answer(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = with_embedder(reopen, Broken(memory.embedder, 0))
+    broken = with_embedder(reopen, Broken(memory.embedder))
 
     def fails(*_: Any) -> Any:
         raise RuntimeError("no index")
@@ -251,10 +251,13 @@ def test_a_failing_reranker_degrades_to_the_order_before_it(
 def test_a_deadline_returns_the_best_so_far_and_says_what_was_skipped(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str
 ) -> None:
-    slow = with_embedder(reopen, Slow(memory.embedder, 1.0))
-    began = time.monotonic()
-    result = slow.recall(diary, "Who swam in the lake?", deadline_ms=150)
-    assert time.monotonic() - began < 0.9
+    embedder = Waiting(memory.embedder)
+    late = with_embedder(reopen, embedder)
+    embedder.go_on.set()
+    late.recall(diary, "Who played the violin?")  # what is read once is read
+    embedder.go_on.clear()
+    result = late.recall(diary, "Who swam in the lake?", deadline_ms=3000)
+    embedder.go_on.set()
     assert "swam in the lake" in result.results[0].text
     degraded = {d.part: d.reason for d in result.degraded}
     assert degraded["embed"] == degraded["rerank"] == "the deadline came first"
@@ -262,16 +265,19 @@ def test_a_deadline_returns_the_best_so_far_and_says_what_was_skipped(
 
 
 def test_a_deadline_too_short_for_anything_gives_an_empty_answer_that_says_so(
-    memory: Recollect, diary: str, monkeypatch: pytest.MonkeyPatch
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    embedder = Waiting(memory.embedder)
     real = retrieve.keyword
 
     def late(*args: Any) -> Any:
-        time.sleep(0.2)
+        embedder.go_on.wait(PATIENCE_S)
         return real(*args)
 
     monkeypatch.setattr(retrieve, "keyword", late)
-    result = memory.recall(diary, "Who swam in the lake?", deadline_ms=0.01)
+    hurried = with_embedder(reopen, embedder)
+    result = hurried.recall(diary, "Who swam in the lake?", deadline_ms=0.01)
+    embedder.go_on.set()
     assert not result.results
     assert {"keyword", "embed"} <= {d.part for d in result.degraded}
     assert not result.nothing_known  # nobody looked
@@ -307,14 +313,14 @@ def test_a_callback_hears_every_stage_start_and_stop(memory: Recollect, diary: s
 def test_events_arrive_while_the_recall_runs(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str
 ) -> None:
-    embedder = Heard(memory.embedder)
+    embedder = Waiting(memory.embedder)
     other = with_embedder(reopen, embedder)
     told: list[str] = []
     for item in other.recall_events(diary, QUERY, query_timestamp=ANCHOR, trace=True):
         told.append(item.stage if isinstance(item, StageEvent) else "result")
-        embedder.listening.set()  # the recall waits for this: the event came while it ran
+        embedder.go_on.set()  # the recall waits for this: the event came while it ran
     assert told[0] == "understand" and told[-1] == "result"
-    assert embedder.was_heard
+    assert embedder.was_told
 
 
 def test_recall_events_end_with_the_result(memory: Recollect, diary: str) -> None:
@@ -390,11 +396,10 @@ async def test_an_async_recall_leaves_the_loop_free(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str
 ) -> None:
     async with recollect.aopen(memory._store.path) as other:  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-        other.sync.__dict__["embedder"] = Slow(memory.embedder, 0.2)
-        ticks = 0
+        other.sync.__dict__["embedder"] = embedder = Waiting(memory.embedder)
         asked = asyncio.ensure_future(other.recall(diary, "violin", trace=True))
-        while not asked.done():
+        for _ in range(5):  # the recall waits for what comes after this
             await asyncio.sleep(0.01)
-            ticks += 1
+        embedder.go_on.set()
         assert (await asked).results
-    assert ticks >= 5
+    assert embedder.was_told
