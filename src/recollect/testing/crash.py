@@ -7,7 +7,7 @@
 A nursery is a process that has everything imported and forks a writer when asked, so that a
 crash costs milliseconds. The writer notes an id in a file only after retain has returned.
 `Nursery(db, "import")` and `Nursery(db, "copy")` fork a process that brings a bank in, from an
-export or from another store beside the file.
+export or from another store beside the file; it notes every part that is there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import orjson
 from recollect.testing.fakes import open_fake
 
 BANK = "crash"
-PATIENCE = 30.0  # seconds for a writer to write anything at all
+PATIENCE = 60.0  # seconds for a writer to write anything at all
 
 
 class Nursery:
@@ -57,7 +57,7 @@ class Nursery:
         return self._process.stdout.readline().strip()
 
     def crash(self, *, after: float, opening: bool = False) -> None:
-        """Kill so many seconds after the first acknowledged write, or after the fork."""
+        """Kill so many seconds after the first thing it notes, or after the fork."""
         before = self._acknowledged.stat().st_size
         writer = int(self._ask(f"fork {self.crashes * 100_000}"))
         deadline = time.monotonic() + PATIENCE
@@ -112,16 +112,19 @@ def import_(db: str, acknowledged: str, start: int) -> None:
     with open_fake(db) as memory:
         for n in _from(start):
             lines = Path(db).with_suffix(".jsonl").read_bytes().splitlines()
-            memory.import_bank((orjson.loads(line) for line in lines), f"{BANK}-{n}")
-            _note(acknowledged, f"{BANK}-{n}")
+            memory.import_bank(
+                (orjson.loads(line) for line in lines),
+                f"{BANK}-{n}",
+                progress=lambda done, _: _note(acknowledged, f"{done}"),
+            )
 
 
 def copy(db: str, acknowledged: str, start: int) -> None:
     """From the store beside it, under one name: a later copy goes on with an earlier one."""
     del start
     with open_fake(db) as memory, open_fake(Path(db).with_suffix(".source")) as source:
-        copied = source.copy(BANK, memory)
-        _note(acknowledged, f"{copied.resumed}")
+        source.copy(BANK, memory, progress=lambda done, _: _note(acknowledged, f"{done}"))
+        _note(acknowledged, "all")
 
 
 def _note(acknowledged: str, what: str) -> None:
