@@ -19,6 +19,8 @@ from recollect.testing import aopen_fake, open_fake
 from recollect.types import StageEvent
 
 BANK = "alice/ünï"  # a name that a path must quote
+# Of two who ask one after the other: by the second's own clock what was found would be older.
+MOMENT = {"query_timestamp": "2026-12-01T10:20:30Z"}
 ITEMS: list[Any] = [
     {"id": "m1", "text": "Alice works at Google.", "timestamp": "2026-04-02", "tags": ["work"], "entities": ["Alice", "Google"]},
     {"id": "m2", "text": "Alice's manager is Dana Okafor.", "timestamp": "2026-04-03T10:20:30.123456Z", "tags": ["work", "people"], "metadata": {"source": "slack", "votes": 3}},
@@ -90,7 +92,7 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
     yield "chunks", memory.chunks(BANK, "note")
     yield "entities", memory.entities(BANK)
     yield "export", orjson.dumps(list(memory.export(BANK)))
-    yield "why", memory.why(BANK, "Who is the manager?", "m4", budget="low")
+    yield "why", memory.why(BANK, "Who is the manager?", "m4", budget="low", **MOMENT)
 
 
 RECALLS: list[tuple[str, dict[str, Any]]] = [
@@ -134,8 +136,7 @@ def test_reading_gives_the_same_answers(both) -> None:
 def test_recall_gives_the_same_answers(both, query: str, options: dict[str, Any]) -> None:
     here, there = both
     fill(here)
-    moment = {"query_timestamp": "2026-12-01T10:20:30Z"}  # or the second would be asked later
-    mine, theirs = (m.recall(BANK, query, **{**moment, **options}) for m in (here, there))
+    mine, theirs = (m.recall(BANK, query, **{**MOMENT, **options}) for m in (here, there))
     assert _steady(theirs) == _steady(mine)
     assert theirs.as_context() == mine.as_context()
     for hit, told in zip(mine, theirs, strict=True):
@@ -149,7 +150,7 @@ def test_recall_gives_the_same_answers(both, query: str, options: dict[str, Any]
 def test_a_trace_tells_the_same(both) -> None:
     here, _ = both
     fill(here)
-    mine, theirs = (m.recall(BANK, "What happened in May?", trace=True) for m in both)
+    mine, theirs = (m.recall(BANK, "What happened in May?", trace=True, **MOMENT) for m in both)
     assert mine.trace is not None and theirs.trace is not None
     assert theirs.trace.query.terms == mine.trace.query.terms
     assert theirs.trace.query.window == mine.trace.query.window
@@ -161,17 +162,17 @@ def test_a_trace_tells_the_same(both) -> None:
 def test_lean_results_are_as_lean(both) -> None:
     here, _ = both
     fill(here)
-    mine, theirs = (m.recall(BANK, "app", verbosity="lean") for m in both)
+    mine, theirs = (m.recall(BANK, "app", verbosity="lean", **MOMENT) for m in both)
     assert theirs.as_dict()["results"] == mine.as_dict()["results"]
 
 
 def test_stages_are_told_while_it_runs(both) -> None:
     here, there = both
     fill(here)
-    *events, result = there.recall_events(BANK, "Who runs?")
+    *events, result = there.recall_events(BANK, "Who runs?", **MOMENT)
     assert all(isinstance(e, StageEvent) for e in events)
     assert {"understand", "fuse", "pack"} <= {e.stage for e in events}
-    assert _steady(result) == _steady(here.recall(BANK, "Who runs?"))
+    assert _steady(result) == _steady(here.recall(BANK, "Who runs?", **MOMENT))
     seen: list[StageEvent] = []
     there.recall(BANK, "Who swims?", on_event=seen.append)
     assert {e.phase for e in seen} == {"start", "stop"}
@@ -181,7 +182,7 @@ def test_a_bank_moves_through_a_server(both) -> None:
     here, there = both
     fill(here)
     there.import_bank(there.export(BANK), "copy")
-    mine, theirs = here.recall("copy", "Who runs?"), here.recall(BANK, "Who runs?")
+    mine, theirs = (here.recall(bank, "Who runs?", **MOMENT) for bank in ("copy", BANK))
     assert [(h.text, h.score) for h in mine] == [(h.text, h.score) for h in theirs]
     assert there.clear("copy") == len(here.memories(BANK, limit=1000))
     there.delete_bank("copy")
@@ -234,8 +235,8 @@ async def test_the_async_client_gives_the_same_answers(both, serve, tmp_path: Pa
         assert await client.memories(BANK) == here.memories(BANK)
         lines = [line async for line in client.export(BANK)]
         assert orjson.dumps(lines) == orjson.dumps(list(here.export(BANK)))
-        result = await client.recall(BANK, "Where does Alice work?", explain=True)
-        mine = here.recall(BANK, "Where does Alice work?")
+        result = await client.recall(BANK, "Where does Alice work?", explain=True, **MOMENT)
+        mine = here.recall(BANK, "Where does Alice work?", **MOMENT)
         assert _steady(result) == _steady(mine)
         assert [h.explanation for h in result] == [h.explanation for h in mine]
         items = [item async for item in client.recall_events(BANK, "Who runs?")]
