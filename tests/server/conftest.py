@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
-READY_S = 60
+PATIENCE_S = 180
 _names = count()
 
 
@@ -30,12 +30,12 @@ class Server:
     log: Path
 
     def client(self, **options: Any) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, timeout=60, **options)
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, **options)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE_S)
 
 
 def start(db: Path, *arguments: str, **environ: str) -> Server:
