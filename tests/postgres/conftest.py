@@ -22,7 +22,7 @@ def schema(postgres: str) -> Iterator[str]:
     name = f"test_{uuid4().hex[:12]}"
     yield name
     with psycopg.connect(postgres, autocommit=True) as db:
-        db.execute("SET lock_timeout = '5s'")  # a store that left something open fails its test
+        db.execute("SET lock_timeout = '60s'")  # a store that left something open fails its test
         db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
 
 
@@ -35,7 +35,7 @@ def make_store(postgres: str, schema: str) -> Iterator[MakeStore]:
             "model": lambda: ("reference", 16, 0),
             "schema": schema,
             "pool_size": 4,
-            "patience": 5.0,
+            "patience": 60.0,
         }
         store = PostgresStore(postgres, **{**given, **options})
         opened.append(store)

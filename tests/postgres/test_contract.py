@@ -28,7 +28,7 @@ class TestPostgresStore(StoreContract):
     def make_store(self, folder: Path) -> Store:
         self.schema = f"contract_{uuid4().hex[:12]}"
         return PostgresStore(
-            self.dsn, model=self.model, schema=self.schema, pool_size=4, patience=3
+            self.dsn, model=self.model, schema=self.schema, pool_size=4, patience=60
         )
 
     def teardown_method(self) -> None:

@@ -228,7 +228,7 @@ def test_no_index_is_made_while_a_bank_is_being_filled(
     store.commit(BANK, lambda _: Batch(memories=memories(151, vectors(150, 3))))
     assert viewed(store).head.indexed_key == 0
     store.close()
-    store._indexing.wait(BANK, timeout=10)  # pyright: ignore[reportPrivateUsage]
+    store._indexing.wait(BANK, timeout=60)  # pyright: ignore[reportPrivateUsage]
     assert not any(t.name == f"recollect-index-{BANK}" for t in threading.enumerate())
 
 

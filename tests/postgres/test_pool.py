@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -13,7 +14,8 @@ import pytest
 
 from postgres.conftest import MakeStore
 from recollect.errors import StoreError, StoreUnavailable
-from recollect.storage.base import Batch, Filter
+from recollect.storage.base import Batch, Filter, View
+from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import open_fake
 from recollect.testing.reference import BANK, made_up
 
@@ -30,6 +32,20 @@ def elsewhere(work: Callable[[], T]) -> T:
     """On another thread: who holds a connection already may take a further one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result()
+
+
+def closed_when_waited_for(held: View, store: PostgresStore) -> None:
+    """Give a view's connection back a while after somebody began to wait for it."""
+
+    def watch() -> None:
+        pool = store._reading._first  # pyright: ignore[reportPrivateUsage]
+        until = time.monotonic() + 60
+        while not pool.get_stats().get("requests_waiting") and time.monotonic() < until:
+            time.sleep(0.001)
+        time.sleep(0.2)
+        held.close()
+
+    threading.Thread(target=watch).start()
 
 
 def test_a_recall_takes_one_connection_and_few_round_trips(postgres: str, schema: str) -> None:
@@ -49,7 +65,7 @@ def test_the_trace_says_how_long_a_connection_was_waited_for(postgres: str, sche
     with open_fake(postgres, pg_schema=schema, pool_size=1) as memory:
         memory.retain("b", FACTS)
         held = elsewhere(lambda: memory.store.view("b"))
-        threading.Timer(0.3, held.close).start()
+        closed_when_waited_for(held, memory.store)
         trace = memory.recall("b", "violin", trace=True).trace
     assert trace is not None
     assert trace.max_conn_wait > 50
@@ -82,14 +98,14 @@ def test_a_slow_acquire_is_logged_with_the_state_of_the_pool(
     store = make_store(pool_size=1)
     store.create_bank(BANK)
     held = elsewhere(lambda: store.view(BANK))
-    threading.Timer(0.2, held.close).start()
+    closed_when_waited_for(held, store)
     with caplog.at_level(logging.WARNING, "recollect.postgres"):
         store.view(BANK)
     assert "1 of 1 in the pool, 0 idle" in caplog.text
 
 
 def test_a_pool_that_stays_empty_is_an_error_that_says_so(make_store: MakeStore) -> None:
-    store = make_store(pool_size=1, patience=0.7)
+    store = make_store(pool_size=1, patience=3.0)
     store.create_bank(BANK)
     held = elsewhere(lambda: store.view(BANK))
     with pytest.raises(StoreUnavailable, match="pool_size"):
@@ -99,7 +115,7 @@ def test_a_pool_that_stays_empty_is_an_error_that_says_so(make_store: MakeStore)
 
 
 def test_a_view_nobody_holds_gives_its_connection_back(make_store: MakeStore) -> None:
-    store = make_store(pool_size=1, patience=1.0)
+    store = make_store(pool_size=1, patience=20.0)
     store.create_bank(BANK)
     for _ in range(5):
         assert store.view(BANK).size == 0
