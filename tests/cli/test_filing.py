@@ -89,7 +89,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
         [sys.executable, "-c", f"print(open({str(pipe)!r}).read())"], stdout=subprocess.PIPE
     )
     write(letters(pipe))
-    assert reader.communicate(timeout=30)[0] == b"Dear Ann\n"
+    assert reader.communicate(timeout=120)[0] == b"Dear Ann\n"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -106,7 +106,7 @@ def test_the_description_of_the_api_is_not_written_over_something_else(tmp_path:
     page = tmp_path / "notes.json"
     page.write_text('{"mine": 1}')
     command = [sys.executable, "-m", "recollect.server.describe", str(page)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 1
     assert "hint:" in ran.stderr and "Traceback" not in ran.stderr
     assert page.read_text() == '{"mine": 1}'

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 RECOLLECT = [sys.executable, "-m", "recollect.cli"]
+PATIENCE_S = 120
 
 
 def _in_a_terminal(*arguments: str, **environment: str) -> str:
@@ -22,7 +23,7 @@ def _in_a_terminal(*arguments: str, **environment: str) -> str:
     )
     os.close(theirs)
     seen = b""
-    while select.select([ours], [], [], 20)[0]:
+    while select.select([ours], [], [], PATIENCE_S)[0]:
         try:
             read = os.read(ours, 65536)
         except OSError:  # Linux's way of saying that the other side has closed
@@ -31,7 +32,7 @@ def _in_a_terminal(*arguments: str, **environment: str) -> str:
             break
         seen += read
     os.close(ours)
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE_S) == 0
     return seen.decode()
 
 
@@ -49,11 +50,17 @@ def test_no_color_leaves_the_drawing_without_escape_sequences(store: Path) -> No
 
 
 def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
-    command = f"{' '.join(RECOLLECT)} --db {store} export alice | true; echo ${{PIPESTATUS[0]}}"
+    reads, writes = os.pipe()
+    os.close(reads)
     ran = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, timeout=30, check=True
+        [*RECOLLECT, "--db", str(store), "export", "alice"],
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE_S,
+        check=False,
     )
-    assert (ran.stdout, ran.stderr) == ("141\n", "")
+    os.close(writes)
+    assert (ran.returncode, ran.stderr) == (141, b"")
 
 
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
@@ -63,13 +70,13 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with pipe.open("w"):  # opens once the command reads from it, and gives it nothing to read
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130 and said.startswith("error: interrupted")
 
 
 def test_version() -> None:
     ran = subprocess.run(
-        [*RECOLLECT, "--version"], capture_output=True, text=True, timeout=20, check=True
+        [*RECOLLECT, "--version"], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     assert ran.stdout.startswith("recollect ")
 
@@ -82,7 +89,9 @@ def test_help_needs_nothing_heavy_of_the_command_line() -> None:
         "heavy = {'numpy', 'onnxruntime', 'rich', 'sqlite3', 'tokenizers'}\n"
         "print(sorted(heavy & (set(sys.modules) - before)), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=20, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=True
+    )
     assert ran.stderr == b"[]\n"
 
 
@@ -94,7 +103,7 @@ def test_the_shell_completes_the_names_of_banks(store: Path) -> None:
         env={**os.environ, **env},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert ran.stdout.split() == ["alice"]

@@ -171,7 +171,7 @@ def _typed(store: Path, keys: str, tmp_path: Path) -> str:
     )  # fmt: skip
     os.close(other)
     os.write(main, keys.encode())
-    said, deadline = b"", time.monotonic() + 60
+    said, deadline = b"", time.monotonic() + 120
     while time.monotonic() < deadline:
         if select.select([main], [], [], 0.2)[0]:
             try:

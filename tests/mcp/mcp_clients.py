@@ -68,6 +68,7 @@ def http(memory: recollect.Recollect, **options: Any) -> AbstractContextManager[
 def serving(app: Any, path: str = "") -> Generator[str]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # who connects before the server is up waits for it
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -75,7 +76,7 @@ def serving(app: Any, path: str = "") -> Generator[str]:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}{path}"
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)
 
 
 @asynccontextmanager

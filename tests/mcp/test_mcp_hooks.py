@@ -24,6 +24,7 @@ from recollect.mcp.claude_hooks import settings_file
 from recollect.mcp.hook import LIMIT
 
 FACT = "Migrations go to staging first, because in March the users table was locked for an hour."
+PATIENCE_S = 120
 PROMPT = "Should migrations go to staging first? The users table was locked once."
 
 
@@ -44,7 +45,7 @@ class Hooks:
             input=raw,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=PATIENCE_S,
             check=False,
             env={**os.environ, **environment},
         )
@@ -64,16 +65,17 @@ class Hooks:
         command = [sys.executable, "-P", "-m", "recollect.mcp.resident", *self.options]
         with subprocess.Popen(command) as process:
             try:
-                self._wait_for(process)
+                self.wait_for(process)
                 yield process
             finally:
                 self.ask({"do": "end"})
 
-    def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
-        for _ in range(400):
-            if self.ask({"do": "start", "session": "", "bank": "default"}) is not None:
-                return
-            assert process.poll() is None
+    def wait_for(self, process: subprocess.Popen[bytes] | None = None) -> None:
+        """Until the helper answers."""
+        until = time.monotonic() + PATIENCE_S
+        while self.ask({"do": "start", "session": "", "bank": "default"}) is None:
+            assert process is None or process.poll() is None
+            assert time.monotonic() < until
             time.sleep(0.05)
 
     def ask(self, request: dict[str, Any]) -> Any:
@@ -102,7 +104,7 @@ def _input(event: str, session: str = "s1", **fields: Any) -> dict[str, Any]:
 def hooks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Hooks:
     """With all the time in the world: the machine may be busy, and how long it takes is
     benchmarks/hooks.py."""
-    monkeypatch.setenv(LIMIT, "20000")
+    monkeypatch.setenv(LIMIT, "60000")
     return Hooks(folder / "memory.db")
 
 
@@ -133,7 +135,7 @@ def test_what_a_hook_did_not_wait_for_may_be_told_next_time(filled_hooks: Hooks)
     with filled_hooks.helper():
         with closing(socket.socket(socket.AF_UNIX)) as line:
             line.connect(str(places.socket_path(filled_hooks.options)))
-            line.sendall(json.dumps({**asked, "deadline_ms": 20_000}).encode() + b"\n")
+            line.sendall(json.dumps({**asked, "deadline_ms": 60_000}).encode() + b"\n")
         assert FACT in (filled_hooks.prompt() or "")
 
 
@@ -145,10 +147,7 @@ def test_a_bank_that_is_not_there_is_no_answer(hooks: Hooks) -> None:
 
 def test_without_a_helper_there_is_no_answer_yet_and_one_starts(filled_hooks: Hooks) -> None:
     assert filled_hooks.prompt() is None
-    for _ in range(400):
-        if filled_hooks.ask({"do": "start", "session": "", "bank": "default"}) is not None:
-            break
-        time.sleep(0.05)
+    filled_hooks.wait_for()
     assert FACT in (filled_hooks.prompt() or "")
     filled_hooks.ask({"do": "end"})
 
@@ -164,7 +163,7 @@ def test_a_stop_is_retained(hooks: Hooks, folder: Path) -> None:
         ran = hooks.run("stop", given)
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
         hooks.ask({"do": "end"})
-        helper.wait(20)  # it ends when everything noted is stored
+        helper.wait(PATIENCE_S)  # it ends when everything noted is stored
     with recollect.open(hooks.db) as memory:
         kept = {m.text: m for m in memory.memories("default")}
     assert set(kept) == {"Why does the login fail on Safari?", "The cookie was Strict."}
@@ -176,14 +175,16 @@ def test_a_helper_ends_by_itself_and_leaves_no_socket(
 ) -> None:
     monkeypatch.setenv("RECOLLECT_RESIDENT_IDLE_S", "0.3")
     command = [sys.executable, "-m", "recollect.mcp.resident", *hooks.options]
-    assert subprocess.run(command, timeout=20, check=True).returncode == 0
+    assert subprocess.run(command, timeout=PATIENCE_S, check=True).returncode == 0
     assert [p.suffix for p in places.run_folder().iterdir()] == [".lock"]
 
 
 def test_there_is_one_helper_for_a_store(hooks: Hooks) -> None:
     with hooks.helper():
         second = subprocess.run(
-            [sys.executable, "-m", "recollect.mcp.resident", *hooks.options], timeout=20, check=True
+            [sys.executable, "-m", "recollect.mcp.resident", *hooks.options],
+            timeout=PATIENCE_S,
+            check=True,
         )
         assert second.returncode == 0 and hooks.ask({"do": "retain"}) == {}
 
@@ -210,7 +211,10 @@ def test_a_helper_that_does_not_answer_is_not_waited_for(
     with closing(socket.socket(socket.AF_UNIX)) as silent:
         silent.bind(str(places.socket_path(hooks.options)))
         silent.listen()
-        assert hooks.prompt() is None
+        for _ in range(20):  # on a busy machine the end may come before the log is written
+            assert hooks.prompt() is None
+            if places.log_path().exists():
+                break
     assert "prompt:" in places.log_path().read_text()
 
 
@@ -220,14 +224,14 @@ def test_a_client_that_never_closes_stdin_is_not_waited_for(
     monkeypatch.delenv(LIMIT)
     command = [sys.executable, "-m", "recollect.mcp.hook", "prompt", *hooks.options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert process.stdout is not None and process.stdout.read() == b""
 
 
 def test_a_helper_that_cannot_open_the_store_says_so_in_the_log(hooks: Hooks) -> None:
     hooks.db.write_text("this is a letter, not a store" * 100, "utf-8")
     command = [sys.executable, "-m", "recollect.mcp.resident", *hooks.options]
-    assert subprocess.run(command, timeout=20, check=False).returncode == 1
+    assert subprocess.run(command, timeout=PATIENCE_S, check=False).returncode == 1
     assert "NotAStore" in places.log_path().read_text()
 
 

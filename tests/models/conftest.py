@@ -88,7 +88,7 @@ def service() -> Iterator[Service]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             state.requests.append((self.path, body, self.headers.get("Authorization")))
             if state.delay is not None:
-                state.delay.wait(5)
+                state.delay.wait(60)
             status = state.failures.pop(0) if state.failures else 200
             if not state.schemas and "json_schema" in str(body.get("response_format")):
                 status = 400

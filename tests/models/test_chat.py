@@ -228,7 +228,7 @@ def test_a_service_that_is_down_is_not_asked_for_every_text(
 
 def test_texts_are_asked_for_a_few_at_a_time(service: Service, db: Path) -> None:
     lock, now, most = threading.Lock(), 0, 0
-    together = threading.Barrier(AT_ONCE, timeout=20)
+    together = threading.Barrier(AT_ONCE, timeout=60)
 
     def answer(told: dict[str, Any]) -> list[dict[str, Any]]:
         nonlocal now, most

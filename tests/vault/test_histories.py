@@ -3,10 +3,10 @@ left to do."""
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
-import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -262,28 +262,40 @@ def test_killed_at_any_moment_the_next_sync_ends_where_it_would_have(pending: Pa
     for attempt in range(6):
         broken = pending / f"broken{attempt}"
         shutil.copytree(pending / "begun", broken)
-        for _ in range(3):
-            _killed(broken, moments.uniform(0.0, took))
+        _killed(broken, [moments.uniform(0.0, took) for _ in range(3)])
         with open_fake(broken / "m.db") as memory:
             sync(memory, BANK, broken / "vault")
             assert snapshot(memory, broken / "vault") == expected
 
 
-def _killed(folder: Path, after: float) -> None:
-    """A process that syncs, killed so many seconds after it began to."""
+# In a process of its own: one with threads must not fork.
+KILLED = """
+import os, signal, sys, time
+from pathlib import Path
+from recollect.testing import open_fake
+from recollect.vault import sync
+folder = Path(sys.argv[1])
+for after in sys.argv[2:]:
     ready, told = os.pipe()
     child = os.fork()
     if child == 0:
         with open_fake(folder / "m.db") as memory:
             os.write(told, b".")
-            sync(memory, BANK, folder / "vault")
+            sync(memory, "v", folder / "vault")
         os._exit(0)
     os.close(told)
     os.read(ready, 1)
     os.close(ready)
-    time.sleep(after)
+    time.sleep(float(after))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+"""
+
+
+def _killed(folder: Path, moments: list[float]) -> None:
+    """Processes that sync, each killed so many seconds after it began to."""
+    after = [str(moment) for moment in moments]
+    subprocess.run([sys.executable, "-c", KILLED, str(folder), *after], check=True)
 
 
 def test_a_file_changed_while_it_is_synced_is_left_to_its_author(

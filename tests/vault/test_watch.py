@@ -19,7 +19,7 @@ from recollect.testing import open_fake
 
 from .conftest import BANK
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 WATCH = """
 import sys, json, threading
@@ -49,7 +49,7 @@ class Watching:
 
 @pytest.fixture
 def watching(db: Path, vault: Path) -> Iterator[Watching]:
-    (vault / "a.md").write_text("Tea is served at four.")
+    saved(vault / "a.md", "Tea is served at four.")
     here = Watching(db, vault)
     try:
         assert here.next()["retained"] == ["a.md"]
@@ -61,8 +61,15 @@ def watching(db: Path, vault: Path) -> Iterator[Watching]:
         here.process.wait()
 
 
+def saved(path: Path, text: str) -> None:
+    """At once, as editors do: nobody ever sees half of it."""
+    beside = path.with_suffix(".saving")
+    beside.write_text(text)
+    beside.replace(path)
+
+
 def _first(here: Watching, what: str) -> list[str]:
-    """Of the reports to come, the first that has it; a file may be seen while it is written."""
+    """Of the reports to come, the first that has it."""
     while not (found := here.next()[what]):
         pass
     return found
@@ -78,14 +85,14 @@ def _soon(true: Callable[[], bool]) -> bool:
 
 
 def test_a_changed_note_is_picked_up(watching: Watching, memory: Recollect, vault: Path) -> None:
-    (vault / "a.md").write_text("Tea is served at five.")
+    saved(vault / "a.md", "Tea is served at five.")
     assert _first(watching, "updated") == ["a.md"]
     assert [m.text for m in memory.memories(BANK)] == ["Tea is served at five."]
 
 
 def test_a_new_folder_with_a_note_is_picked_up(watching: Watching, vault: Path) -> None:
     (vault / "sub").mkdir()
-    (vault / "sub" / "b.md").write_text("The gate is green.")
+    saved(vault / "sub" / "b.md", "The gate is green.")
     assert _first(watching, "retained") == ["sub/b.md"]
 
 
