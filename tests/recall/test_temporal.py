@@ -75,6 +75,16 @@ def test_a_time_in_the_query_opens_its_window(memory: Recollect, diary: str) -> 
     )
 
 
+def test_yesterday_is_a_day_of_the_zone_of_who_asks(memory: Recollect, diary: str) -> None:
+    """One moment, two places: half past midnight in Tokyo is the afternoon before in UTC."""
+    asked = [
+        memory.recall(diary, "What happened yesterday?", query_timestamp=at).window
+        for at in ("2026-07-10T00:30:00+09:00", "2026-07-09T15:30:00Z")
+    ]
+    starts = [window.start for window in asked if window is not None]
+    assert starts == [datetime(2026, 7, 8, 15, tzinfo=UTC), datetime(2026, 7, 8, tzinfo=UTC)]
+
+
 def test_the_most_recent_such_month_is_meant(memory: Recollect, diary: str) -> None:
     window = memory.recall(diary, "What happened in August?", query_timestamp=ANCHOR).window
     assert window is not None and window.start == datetime(2025, 8, 1, tzinfo=UTC)

@@ -8,6 +8,7 @@ import pytest
 
 from recollect.errors import InvalidInput
 from recollect.retain.items import items
+from recollect.retain.prepare import understand
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
@@ -72,3 +73,10 @@ def test_nul_characters_are_taken_out() -> None:
 def test_the_last_day_of_the_calendar_is_a_day_like_others(field: str) -> None:
     end = one({"text": "The lease runs for good", field: "9999-12-31"}).facts[0].occurred_end
     assert end is not None and (end.year, end.hour) == (9999, 23)
+
+
+def test_yesterday_is_a_day_of_the_zone_the_time_was_given_in() -> None:
+    """Half past midnight in Tokyo is still the day before in UTC."""
+    early = one({"text": "Met Jo yesterday", "timestamp": "2026-03-02T00:30:00+09:00"}).facts[0]
+    start = understand(early, ()).occurred_start
+    assert start == datetime(2026, 2, 28, 15, tzinfo=UTC)  # midnight of 1 March in Tokyo

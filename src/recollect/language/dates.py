@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from recollect.errors import InvalidInput
 
@@ -38,6 +38,13 @@ def parse_when(value: str | date | datetime | None, name: str = "timestamp") -> 
             f"{name} {value!r} is not a date",
             hint="use ISO 8601, for example 2026-11-15 or 2026-11-15T09:30:00Z",
         ) from error
+
+
+def zone_of(value: str | date | datetime | None) -> tzinfo | None:
+    """The zone a caller's time was given in: his yesterday begins at his midnight."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.strip())
+    return value.tzinfo if isinstance(value, datetime) else None
 
 
 def is_day(value: str | date | datetime | None) -> bool:

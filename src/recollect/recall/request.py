@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
-from recollect.language.dates import day_after, is_day, parse_when, to_micros
+from recollect.language.dates import day_after, is_day, parse_when, to_micros, zone_of
 from recollect.language.tokens import count_tokens
 from recollect.options import RecallOptions, When, names
 from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
@@ -44,6 +44,7 @@ class Floors:
 class RecallRequest:
     query: str
     now: datetime
+    zone: tzinfo | None = None  # of the asker: whose "yesterday" it is
     budget: Budget = "mid"
     max_tokens: int = 4096
     allowed: Filter = field(default_factory=Filter)
@@ -97,6 +98,7 @@ def recall_request(
     return RecallRequest(
         query=_query(query),
         now=anchor,
+        zone=zone_of(as_of if query_timestamp is None else query_timestamp),
         allowed=allowed,
         window=_window(temporal_window),
         floors=_floors(min_scores),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
@@ -65,7 +65,7 @@ class Query:
 def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
     terms = query_terms(request.query)
     named = _named(request.query, resolver)
-    time = read_query(request.query, request.now)
+    time = read_query(request.query, request.now.astimezone(request.zone or UTC))
     window = request.window
     if window is None and time.window is not None:
         words = next((e.text for e in time.expressions if e.range is not None), None)

@@ -113,6 +113,7 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
             context=_joined(shared.context, found.heading),
             speaker=found.speaker or shared.speaker,
             said_at=_stamp(found.stamp) or shared.said_at,
+            zone=shared.zone if _stamp(found.stamp) is None else None,
             dated=shared.dated or _stamp(found.stamp) is not None,
             chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
         )

@@ -11,13 +11,13 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, cast
 
 import orjson
 
 from recollect.errors import InvalidInput
-from recollect.language.dates import day_after, is_day, parse_when
+from recollect.language.dates import day_after, is_day, parse_when, zone_of
 from recollect.options import ItemFields, names
 from recollect.types import MemoryType
 from recollect.types.making import maker
@@ -50,6 +50,8 @@ class Fact:
     context: str | None = None
     speaker: str | None = None
     said_at: datetime | None = None
+    # Of the time the caller named; "yesterday" is a day there. No part of what was said.
+    zone: tzinfo | None = field(default=None, repr=False)
     dated: bool = False  # the caller named the time; otherwise it is the time of the call
     occurred_start: datetime | None = None
     occurred_end: datetime | None = None
@@ -216,6 +218,7 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
     stamp = given.get("timestamp")
     said_at = None if stamp == UNSET else parse_when(stamp, f"{where}: timestamp") or now
     start, end = _occurred(given, where)
+    dated = stamp is not None and stamp != UNSET
     return _make_fact(
         text=text,
         item=number,
@@ -224,7 +227,8 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
         context=_optional(given.get("context"), "context", where),
         speaker=_optional(given.get("speaker"), "speaker", where),
         said_at=said_at,
-        dated=stamp is not None and stamp != UNSET,
+        zone=zone_of(stamp) if dated else None,
+        dated=dated,
         occurred_start=start,
         occurred_end=end,
         tags=_strings(given.get("tags"), "tags", where),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
     if fact.type is None:
         changes["type"] = MemoryType(fact_type(fact.text, fact.speaker, tuple(agent_names)))
     if fact.occurred_start is None and fact.occurred_end is None and fact.said_at is not None:
-        found = ground(fact.text, fact.said_at)
+        found = ground(fact.text, fact.said_at.astimezone(fact.zone or UTC))
         if found is not None:
             changes |= {
                 "occurred_start": found.start,
