@@ -26,7 +26,7 @@ CHECKS = [
     schemathesis.checks.content_type_conformance,
     schemathesis.checks.response_schema_conformance,
 ]
-OPEN = {"/health", "/health/live", "/health/ready", "/version"}
+OPEN = {"/", "/health", "/health/live", "/health/ready", "/version"}
 
 
 def test_the_committed_description_is_what_the_server_says() -> None:

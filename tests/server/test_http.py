@@ -353,3 +353,11 @@ def test_an_unknown_path_or_method_is_named(http: httpx2.Client, trip: str) -> N
     wrong = http.get(path(trip, "/memories")).json()
     assert wrong["detail"] == "this path has no GET"
     assert "POST" in wrong["hint"]
+
+
+def test_the_front_door_says_where_to_go_on(http: httpx2.Client) -> None:
+    said = http.get("/").json()
+    assert said["name"] == "recollect"
+    assert http.get(said["health"]).status_code == 200
+    assert http.get(said["openapi"]).json()["info"]["version"] == said["version"]
+    assert "banks" in http.get(said["api"]).json()

@@ -23,6 +23,15 @@ class Health(Answer):
     database: str
 
 
+class Index(Answer):
+    name: Literal["recollect"]
+    version: str
+    api: str = Field(description="Below which path banks are.")
+    openapi: str = Field(description="Where all paths are described.")
+    health: str = Field(description="Whether it is ready.")
+    mcp: str | None = Field(None, description="Where agents find their tools.")
+
+
 class Liveness(Answer):
     status: Literal["alive"]
     version: str

@@ -12,7 +12,8 @@ from starlette.responses import Response
 from recollect import __version__
 from recollect.errors import NotFound
 from recollect.server.access import authorize
-from recollect.server.answers import Health, Liveness, Version
+from recollect.server.answers import Health, Index, Liveness, Version
+from recollect.server.mounted import PATH as MCP_PATH
 from recollect.server.problems import RETRY_AFTER_S, problem
 from recollect.server.respond import Json, answers
 from recollect.server.serving import serving
@@ -20,6 +21,21 @@ from recollect.types import Scope
 
 router = APIRouter(tags=["health"])
 API_VERSION = "1.1.0"  # of the contract that is spoken
+
+
+@router.get("/", operation_id="get_index", responses=answers(Index))
+async def index() -> Any:
+    """What this is, and where to go on."""
+    return Json(
+        {
+            "name": "recollect",
+            "version": __version__,
+            "api": "/v1/default/banks",
+            "openapi": "/openapi.json",
+            "health": "/health/ready",
+            "mcp": MCP_PATH if find_spec("mcp") is not None else None,
+        }
+    )
 
 
 @router.get("/health", operation_id="get_health", responses=answers(Health))
