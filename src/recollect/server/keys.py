@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address
 
@@ -245,6 +246,7 @@ def check_exposure(host: str, ring: KeyRing, *, no_auth: bool) -> None:
     )
 
 
+@lru_cache
 def is_loopback(host: str) -> bool:
     if host == "localhost" or host.startswith(("/", "unix:")):
         return True

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from recollect.errors import TooManyRequests
+from recollect.errors import TooLarge, TooManyRequests
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -87,25 +87,32 @@ class BodyLimit:
             else:
                 await self._app(scope, receive, send)
             return
-        body = await _read(receive, limit)
-        if body is None:
+        try:
+            body = await read_whole(receive, limit)
+        except TooLarge:
             await _too_large(limit, scope, receive, send)
         else:
-            await self._app(scope, _replayed(body, receive), send)
+            await self._app(scope, receive if body is None else replayed(body, receive), send)
 
 
-async def _read(receive: Receive, limit: int) -> bytes | None:
-    parts = bytearray()
-    while True:
+async def read_whole(receive: Receive, limit: float = math.inf) -> bytes | None:
+    """None when the caller went away first: half a body is none."""
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
         message = await receive()
-        parts += message.get("body", b"")
-        if len(parts) > limit:
+        if message["type"] != "http.request":
             return None
-        if not message.get("more_body", False):
-            return bytes(parts)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit:
+            raise TooLarge(f"more than {limit:,} bytes")
+        more = message.get("more_body", False)
+    return b"".join(parts)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, as if it had not been."""
     given = False
 
     async def again() -> Message:

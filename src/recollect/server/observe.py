@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Generator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +29,7 @@ log = logging.getLogger("recollect.http")
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_NOTHING = nullcontext()
 _QUIET = frozenset(
     {"get_health", "get_liveness", "get_readiness", "get_metrics"}
 )  # asked all the time
@@ -67,13 +68,8 @@ class Observe:
             self._tell(scope, seen)
             request_id.reset(token)
 
-    @contextmanager
-    def _in_flight(self) -> Generator[None]:
-        if self._metrics is None:
-            yield
-            return
-        with self._metrics.in_flight.track_inprogress():
-            yield
+    def _in_flight(self) -> AbstractContextManager[None]:
+        return _NOTHING if self._metrics is None else self._metrics.in_flight.track_inprogress()
 
     def _tell(self, scope: Mapping[str, Any], seen: _Seen) -> None:
         took = time.perf_counter() - seen.began
@@ -83,16 +79,8 @@ class Observe:
         state = scope["state"]
         caller = getattr(state.get("caller"), "id", "-")
         level = logging.DEBUG if operation in _QUIET and seen.status < 400 else logging.INFO
-        said = {
-            "operation": operation,
-            "method": scope["method"],
-            "path": scope["path"],
-            "status": seen.status,
-            "took_ms": round(took * 1000, 1),
-            "key": caller,
-        }
-        line = f"{scope['method']} {_printable(scope['path'])} {seen.status} {took * 1000:.1f} ms"
-        log.log(level, line, extra={"fields": said})
+        if log.isEnabledFor(level):
+            _say(level, scope, operation, seen.status, took * 1000, caller)
         if self._audit is not None and state.get("scope") in (Scope.WRITE, Scope.ADMIN):
             entry = Entry(
                 request_id=seen.id,
@@ -104,6 +92,21 @@ class Observe:
                 took_ms=took * 1000,
             )
             self._audit.record(entry)
+
+
+def _say(
+    level: int, scope: Mapping[str, Any], operation: str, status: int, took_ms: float, key: str
+) -> None:
+    said = {
+        "operation": operation,
+        "method": scope["method"],
+        "path": scope["path"],
+        "status": status,
+        "took_ms": round(took_ms, 1),
+        "key": key,
+    }
+    line = f"{scope['method']} {_printable(scope['path'])} {status} {took_ms:.1f} ms"
+    log.log(level, line, extra={"fields": said})
 
 
 @dataclass(slots=True)
@@ -129,15 +132,18 @@ def _operation(scope: Mapping[str, Any]) -> str:
 
 
 def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-@contextmanager
-def _followed(headers: Mapping[str, str]) -> Generator[None]:
+def _followed(headers: Mapping[str, str]) -> AbstractContextManager[None]:
     """In the caller's trace, where spans are made at all."""
-    if "opentelemetry.sdk.trace" not in sys.modules:
-        yield
-        return
+    return _in_trace(headers) if "opentelemetry.sdk.trace" in sys.modules else _NOTHING
+
+
+@contextmanager
+def _in_trace(headers: Mapping[str, str]) -> Generator[None]:
     from opentelemetry import context, propagate
 
     token = context.attach(propagate.extract(headers))

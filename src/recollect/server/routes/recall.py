@@ -13,6 +13,7 @@ from recollect.server import render
 from recollect.server.access import reading
 from recollect.server.answers import RecallAnswer, WhyAnswer
 from recollect.server.asking import heard, options
+from recollect.server.direct import DirectRoute
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, RecallBody, WhyBody
 from recollect.server.serving import Serving, serving
@@ -22,12 +23,6 @@ from recollect.types import Degradation
 router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["recall"])
 
 
-@router.post(
-    "/memories/recall",
-    operation_id="recall_memories",
-    responses=answers(RecallAnswer),
-    dependencies=[reading],
-)
 async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -> Any:
     """What matters now, within `max_tokens`. A bank that is not there yet knows nothing."""
     state = serving(request)
@@ -45,6 +40,17 @@ async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -
         return Json(render.recalled(told, verbosity=body.verbosity, explain=body.explain))
 
     return await state.read(work)
+
+
+router.add_api_route(
+    "/memories/recall",
+    recall_memories,
+    methods=["POST"],
+    operation_id="recall_memories",
+    responses=answers(RecallAnswer),
+    dependencies=[reading],
+    route_class_override=DirectRoute,
+)
 
 
 def _has_bank(state: Serving, bank: str) -> bool:
