@@ -78,6 +78,8 @@ def test_periods(phrase: str, start: str, end: str) -> None:
     ("phrase", "start", "end"),
     [
         ("two weeks ago", "2026-11-01", "2026-11-02"),
+        ("two summers ago", "2025-06-01", "2025-09-01"),
+        ("3 winters ago", "2023-12-01", "2024-03-01"),
         ("3 days ago", "2026-11-12", "2026-11-13"),
         ("in the past 3 months", "2026-08-15", "2026-11-16"),
         ("over the last year", "2025-11-15", "2026-11-16"),

@@ -44,6 +44,7 @@ _FOUNDING = frozenset(
         "unitrel",
         "unit",
         "season",
+        "seasons",
         "part",
         "day",
         "daypart",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.language.time.calendar import ORDER, add, floor, unit
+from recollect.language.time.calendar import ORDER, SEASON_START, add, floor, unit
 from recollect.language.time.grammar import rule
 from recollect.language.time.period import (
     Context,
@@ -14,6 +14,7 @@ from recollect.language.time.period import (
     after,
     before,
     fixed,
+    months,
     narrow,
     shift,
     unit_at,
@@ -261,6 +262,16 @@ def weekdays_ago(context: Context, count: Num | int, days: str) -> Period | None
         return None
     last = before(weekday(int(days)), context.today)
     return replace(shift(last, Grain.WEEK, 1 - times), kind="date")
+
+
+@rule("T", "NUM SEASONS ago", "AMOUNT SEASONS ago")
+def seasons_ago(context: Context, count: Num | int, name: str) -> Period | None:
+    """Two summers ago: of the finished ones, the last but one."""
+    times = count if isinstance(count, int) else count.whole
+    if not 1 <= times <= 1000:
+        return None
+    then = add(context.today, Grain.YEAR, 1 - times)
+    return before(months(SEASON_START[name], 3, "season", Grain.SEASON), then)
 
 
 @rule("T", "NUM WEEKDAYS hence", "AMOUNT WEEKDAYS hence")
