@@ -34,6 +34,7 @@ def kinds(text: str) -> dict[str, str]:
         ("It fails with ECONNREFUSED since v1.2.3.", ["ECONNREFUSED", "v1.2.3"]),
         ("See https://example.org/a?b=1, and JIRA-123.", ["https://example.org/a?b=1", "JIRA-123"]),
         ("Meet me in Room 101.", ["Room 101"]),
+        ("Room 102 is closed.", ["Room 102"]),
         ("I bought an iPhone 15 and an apple.", ["iPhone 15"]),
         ("Alice's Google account", ["Alice", "Google"]),
         ("bob smith-like names: bob ziegler called", ["bob", "bob ziegler"]),

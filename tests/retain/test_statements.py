@@ -171,6 +171,8 @@ CHANGES = [
     ("Bob is 34", "Bob turned 35"),
     ("I am 34", "I just turned 35!"),
     ("My favourite color is blue", "My favorite color is red"),
+    ("My favourite colour is blue", "My favorite color is red"),
+    ("The door code is 4471", "The door code was changed to 9902"),
     ("Bob's favorite food is sushi", "Pizza is Bob's favorite food"),
     ("Alice's favourite band is Queen", "Alice's favourite band is now Abba"),
     ("Alice's phone number is 555-1234", "Alice's phone is 555-9999"),

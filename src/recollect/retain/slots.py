@@ -84,7 +84,8 @@ _PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9]).*)$"
 
 _ATTRIBUTE = (
     r"(?:(?:work|home|cell|mobile|personal|new|current|latest|default|main|job|primary|official|monthly|annual|yearly|hourly|"
-    r"final|launch|release|due|delivery|wedding|start|end|first|last|middle|maiden|user|blood|shoe|wifi|wi-fi|room|account) ){0,2}"
+    r"final|launch|release|due|delivery|wedding|start|end|first|last|middle|maiden|user|blood|shoe|wifi|wi-fi|room|account"
+    r"|door|gate|alarm|entry|access|garage|locker|safe|guest) ){0,2}"
     r"(?:phone number|phone|number|e-?mail address|e-?mail|address|manager|boss|supervisor|birthday|birthdate|date of birth"
     r"|title|salary|rent|status|version|password|passcode|pin|deadline|due date|date|username|handle|budget|price|owner|port|url"
     r"|time ?zone|role|position|major|nationality|height|weight|type|size|capital|ceo|cto|cfo|president|wife|husband|spouse|name"
@@ -158,6 +159,7 @@ _NO_VALUE = re.compile(
     r"|nice|kind|amazing|awesome|tight|wrong|correct|clear|set|changing|like|the same)\b",
     re.IGNORECASE,
 )
+_BRITISH = re.compile(r"\b(col|flav|fav|neighb|behavi)our(?=\b|ite)")
 _QUALIFIERS = re.compile(r"^(?:new|current|latest|official|main|primary) ")
 _TRIGGER = re.compile(
     r"\b(?:is|am|are|works?|working|joined|started|lives?|living|moved|relocated|resides?|settled|turned|married"
@@ -251,7 +253,7 @@ def _value(raw: str) -> str:
 
 
 def _attribute(raw: str) -> str:
-    name = _QUALIFIERS.sub("", raw.lower().replace("favourite", "favorite"))
+    name = _QUALIFIERS.sub("", _BRITISH.sub(r"\1or", raw.lower()))
     return _SAME_ATTRIBUTE.get(name, name)
 
 

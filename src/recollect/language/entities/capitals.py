@@ -158,6 +158,8 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
     word = words[index]
     if size > 1 and _initial(text, word):
         return False
+    if size > 1 and word.folded in NUMBERED and words[index + 1].text.isdigit():
+        return False  # "Room 102 is closed": the number shows that the capital is not grammar's
     if word.folded in FUNCTION_WORDS or word.folded in CALENDAR or len(word.text) < 2:
         return True
     if size == 1 and word.folded in TITLES:
