@@ -141,6 +141,19 @@ def test_a_plan_is_dated_ahead() -> None:
     assert grounding is not None and grounding.start == day("2027-03-01")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The membership renews on 1 December",
+        "My son starts school on 1 December",
+        "It opens 1 December",
+    ],
+)
+def test_a_timetable_in_the_present_looks_ahead(text: str) -> None:
+    grounding = ground(text, NOW)
+    assert grounding is not None and grounding.start == datetime(2026, 12, 1, tzinfo=UTC)
+
+
 def test_years_ago_date_a_statement_to_the_year() -> None:
     grounding = ground("We moved here two years ago", NOW)
     assert grounding is not None
