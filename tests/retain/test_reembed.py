@@ -85,3 +85,22 @@ def test_what_is_retained_during_the_run_is_embedded_too(db: Path) -> None:
 
         new.reembed("b", progress=tell)
         assert new.recall("b", "harbour").results[0].text == "A late word about the harbour."
+
+
+def test_vectors_staged_before_the_model_of_that_name_changed_are_made_anew(db: Path) -> None:
+    class Served(FakeEmbedder):
+        @property
+        def name(self) -> str:
+            return "served"
+
+    with open_fake(db) as memory:
+        memory.retain("b", FACTS)
+        memory.embedder = Served(32)
+        making = memory.reembedding("b")
+        staged, total = next(making)
+        assert staged < total
+    with open_fake(db) as memory:
+        memory.embedder = Served(16)
+        memory.reembed("b")
+        assert memory.bank("b").dimensions == 16
+        assert memory.recall("b", "fact number 4 of the violin").results[0].text == FACTS[4]

@@ -347,6 +347,8 @@ class PostgresStore(Lists):
         given = {"bank": bank, "embedder": model[0]}
 
         def work(session: WriteSession, head: Head) -> bool:
+            # Under one name a service may have another model by the time that making them goes on.
+            session.run(query("drop_misfits"), {"bank": bank, "dimensions": model[1]})
             if session.fetch(query("missing_staged"), given)[0][0]:
                 return False
             for name in ("switch_vectors", "switch_tokens", "clear_staged"):

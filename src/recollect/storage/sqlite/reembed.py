@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from recollect.storage.base import ModelIdentity, StagedVector
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, vector_blob
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
@@ -52,6 +54,9 @@ def stage(
 def switch(db: sqlite3.Connection, number: int, model: ModelIdentity, now: int) -> bool:
     """Make the staged vectors the bank's; False when some memory has none yet."""
     inside = (number << KEY_BITS, (number + 1) << KEY_BITS)
+    # Under one name a service may have another model by the time that making them goes on.
+    size = len(vector_blob(np.zeros(model[1], np.float32)) or b"")
+    db.execute("DELETE FROM staged WHERE n >= ? AND n < ? AND length(vector) <> ?", (*inside, size))
     (missing,) = db.execute(
         """SELECT count(*) FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
         WHERE m.n >= ? AND m.n < ? AND s.n IS NULL""",

@@ -258,6 +258,9 @@ WHERE m.bank_id = %(bank)s AND m.key = %(key)s
 ON CONFLICT (bank_id, key) DO UPDATE SET embedder = EXCLUDED.embedder, vector = EXCLUDED.vector,
   tokens = EXCLUDED.tokens
 
+-- name: drop_misfits
+DELETE FROM staged s WHERE s.bank_id = %(bank)s AND vector_dims(s.vector) <> %(dimensions)s
+
 -- name: missing_staged
 SELECT count(*) FROM memories m
 LEFT JOIN staged s ON s.bank_id = %(bank)s AND s.key = m.key AND s.embedder = %(embedder)s
