@@ -37,6 +37,7 @@ class Service:
     url: str = ""
     requests: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
     failures: list[int] = field(default_factory=list)
+    cut: int = 0  # so many answers break off
     delay: threading.Event | None = None
     raw: bytes | None = None
     facts: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None  # of what it was told
@@ -96,8 +97,9 @@ def service() -> Iterator[Service]:
             if content is None:
                 value = state.answer(self.path, body) if status == 200 else {"error": "busy"}
                 content = json.dumps(value).encode()
+            breaks_off, state.cut = state.cut > 0, max(state.cut - 1, 0)
             self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Content-Length", str(len(content) + breaks_off))
             self.end_headers()
             self.wfile.write(content)
 

@@ -99,7 +99,9 @@ def test_a_slow_service_runs_into_the_timeout(service: Service) -> None:
         Client(service.url, timeout=0.1, attempts=1).post("/embed", {"inputs": ["a"]})
 
 
-@pytest.mark.parametrize("answer", [b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}"])
+@pytest.mark.parametrize(
+    "answer", [b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}", b"[" * 100_000]
+)
 def test_a_wrong_answer_is_an_error_and_not_a_vector(service: Service, answer: bytes) -> None:
     service.raw = answer
     with pytest.raises(ModelError):
@@ -109,3 +111,21 @@ def test_a_wrong_answer_is_an_error_and_not_a_vector(service: Service, answer: b
 def test_an_unknown_scheme_is_refused() -> None:
     with pytest.raises(ModelError, match="tei"):
         load_embedder("ftp://host/model")
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(service: Service) -> None:
+    service.cut = 1
+    assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize("url", ["http://", "tei+http://", "https:///v1#model"])
+def test_a_url_without_a_host_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ModelError, match="is not the URL"):
+        load_embedder(url)
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ModelError, match="RECOLLECT_MODEL_API_KEY") as raised:
+        load_embedder("https://me:hunter2@host/v1#model")
+    assert "hunter2" not in str(raised.value)

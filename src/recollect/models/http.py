@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
@@ -55,7 +56,7 @@ class Client:
                         _hint(error.code),
                         error.code,
                     ) from error
-            except (OSError, TimeoutError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 last = str(getattr(error, "reason", error)) or type(error).__name__
         raise Unanswered(
             f"the model service at {target} does not answer: {last}",
@@ -73,7 +74,7 @@ class Client:
             content = answer.read()
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelError(
                 f"the model service at {target} answered with something that is not JSON",
                 hint="is this the URL of the API, not of a web page in front of it?",

@@ -27,10 +27,16 @@ _TEI = "tei+"
 
 
 def _client(url: str) -> Client:
-    if urlsplit(url).scheme not in ("http", "https"):
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ModelError(
             f"{url!r} is not the URL of a model service",
-            hint="use http://, https:// or tei+http://",
+            hint="use http://host, https://host or tei+http://host",
+        )
+    if "@" in parts.netloc:  # it would be printed wherever the service is spoken of
+        raise ModelError(
+            f"the URL of the model service at {parts.hostname} holds a name or password",
+            hint="leave it out: the API key is read from RECOLLECT_MODEL_API_KEY",
         )
     return Client(url.rstrip("/"), os.environ.get("RECOLLECT_MODEL_API_KEY"))
 
