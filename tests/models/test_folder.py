@@ -48,6 +48,19 @@ def test_the_length_and_pooling_of_sentence_transformers_are_respected(export: P
     assert (folder.max_length, folder.pooling) == (64, "cls")
 
 
+def test_the_pooling_may_be_named_in_one_word(export: Path) -> None:
+    (export / "1_Pooling").mkdir()
+    (export / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+    assert read_folder(export).pooling == "cls"
+
+
+def test_a_model_keeps_its_name_wherever_it_is_opened_from(
+    export: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(export)
+    assert read_folder(Path()).name == "my-model"
+
+
 def test_the_prompts_of_sentence_transformers_are_put_before_the_texts(export: Path) -> None:
     config = {"prompts": {"query": "query: ", "document": "passage: "}}
     (export / "config_sentence_transformers.json").write_text(json.dumps(config))

@@ -11,11 +11,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from recollect.errors import ModelError
 
-Pooling = Literal["mean", "cls", "none"]
 _GRAPHS = (
     "model.onnx",
     "onnx/model.onnx",
@@ -34,7 +33,7 @@ class ModelFolder:
     graph: Path
     tokenizer: Path
     max_length: int
-    pooling: Pooling = "none"
+    pooling: str = "none"  # mean, cls, or what else sentence-transformers has
     query_prefix: str = ""
     passage_prefix: str = ""
     # Passage tokens whose vectors are not kept.
@@ -97,11 +96,11 @@ def _foreign(root: Path, graph: Path | None) -> ModelFolder:
         _optional(home / "config_sentence_transformers.json").get("prompts") or {},
     )
     return ModelFolder(
-        name=home.name,
+        name=home.resolve().name,
         graph=found,
         tokenizer=_tokenizer(home),
         max_length=_max_length(home),
-        pooling="cls" if _pools_first(home) else "mean",
+        pooling=_pooling(home),
         query_prefix=prompts.get("query", ""),
         passage_prefix=prompts.get("document", prompts.get("passage", "")),
     )
@@ -111,8 +110,13 @@ def _tokenizer(root: Path) -> Path:
     return root / "tokenizer.json"
 
 
-def _pools_first(home: Path) -> bool:
-    return bool(_optional(home / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False))
+def _pooling(home: Path) -> str:
+    """As sentence-transformers writes it down: a flag for each way there is."""
+    config = _optional(home / "1_Pooling" / "config.json")
+    flag = "pooling_mode_"
+    ways = [name.removeprefix(flag) for name, on in config.items() if on and name.startswith(flag)]
+    named = [str(config["pooling_mode"])] if "pooling_mode" in config else ways or ["mean"]
+    return " and ".join(way.removesuffix("_tokens").removesuffix("_token") for way in named)
 
 
 def _max_length(home: Path) -> int:

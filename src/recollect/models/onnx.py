@@ -154,6 +154,13 @@ class OnnxEmbedder:
                 hint="an embedder has an output sentence_embedding or last_hidden_state; "
                 "pass a cross-encoder as reranker",
             )
+        pooling = self._graph.folder.pooling
+        if self._sentence is None and pooling not in ("mean", "cls"):
+            raise ModelError(
+                f"{path} is pooled by {pooling}, and its graph leaves that to its caller",
+                hint="recollect pools by mean or by the first token; export the model with its "
+                "pooling, so that it has an output sentence_embedding",
+            )
         skipped = self._graph.folder.skip_tokens
         self._skipped = np.zeros(max(skipped, default=0) + 2, np.bool_)
         self._skipped[list(skipped)] = True
