@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from recollect.config import Settings, cores
-from recollect.errors import OtherModel
+from recollect.errors import ModelError, OtherModel
 from recollect.memory.opening import default_path, open_store
 from recollect.recall.result import RecallResult
 from recollect.storage.base import ModelIdentity, Store
@@ -41,10 +41,12 @@ class Parts:
 
     @cached_property
     def embedder(self):
+        from recollect.models.base import WithoutTokens
         from recollect.models.registry import load_embedder
 
         with self._model_lock:
-            return load_embedder(self.settings.embedder)
+            embedder = load_embedder(self.settings.embedder)
+        return embedder if self.settings.token_vectors else WithoutTokens(embedder)
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
@@ -94,20 +96,23 @@ class Parts:
             recalling.reranker()
 
     def _identity(self) -> ModelIdentity:
-        kept = self.embedder.token_dimensions if self.settings.token_vectors else 0
-        return self.embedder.name, self.embedder.dimensions, kept
+        model = self.embedder
+        return model.name, model.dimensions, model.token_dimensions
 
     def _checked(self, bank: str, held: ModelIdentity | None = None) -> None:
         """The bank's vectors must be this process's model's."""
-        held, mine = held or self._store.model_of(bank), self._identity()
+        held = held or self._store.model_of(bank)
+        try:
+            mine = self._identity()
+        except ModelError:
+            if held[0] != self.embedder.name:
+                raise
+            return  # a service that is down: a recall says so and does without, a retain fails
         if held[:2] != mine[:2]:
-            from recollect.models.registry import RETIRED
-
-            open_with = "" if held[0] in RETIRED else f"open it with embedder={held[0]!r}, or "
             raise OtherModel(
                 f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
                 f"this process uses {mine[0]} ({mine[1]})",
-                hint=f"{open_with}make its vectors anew: recollect reembed {bank}",
+                hint=f"{_way_back(held[0])}make its vectors anew: recollect reembed {bank}",
             )
 
     def close(self) -> None:
@@ -124,3 +129,13 @@ class Parts:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _way_back(model: str) -> str:
+    """A shipped model can be asked for by its name; the name of another is no path and no URL."""
+    from recollect.models.registry import RETIRED, shipped_models
+
+    if model in RETIRED:
+        return ""
+    named = f"embedder={model!r}" if model in shipped_models() else "that model"
+    return f"open it with {named}, or "

@@ -44,6 +44,31 @@ class Embedder(Protocol):
     def encode_passages(self, texts: Sequence[str]) -> Encoded: ...
 
 
+class WithoutTokens:
+    """An embedder whose token vectors are not wanted: less disk, and no late interaction."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    @property
+    def token_dimensions(self) -> int:
+        return 0
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        return Encoded(self._embedder.encode_queries(texts).vectors)
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded:
+        return Encoded(self._embedder.encode_passages(texts).vectors)
+
+
 @runtime_checkable
 class Reranker(Protocol):
     """Reads query and passage together; a higher logit is a better match."""

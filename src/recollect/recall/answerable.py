@@ -115,8 +115,10 @@ def answerable(
 
 
 def stage_of(calibration: Calibration) -> str:
-    """The name that the weights of the same stage go by."""
-    return next((name for name in ("cross", "late") if name in calibration.weights), "first")
+    """The name that the weights of the same stage go by; a cross-encoder that read without token
+    vectors has none."""
+    read = [name for name in ("late", "cross") if name in calibration.weights]
+    return {"": "first", "late": "late", "late cross": "cross"}.get(" ".join(read), "unfitted")
 
 
 def measured(view: View, query: Query, found: Retrieved, pool: Pool, best: int) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.config import Settings
-from recollect.errors import ModelError, RecollectError
+from recollect.errors import ModelError
 from recollect.models.base import Embedder, Reranker
 from recollect.recall.answer import Ranked, considered, packed, result_of
 from recollect.recall.answerable import READ, answerable, reason
@@ -28,6 +29,7 @@ from recollect.recall.relevance import (
     judge,
     least_similarity,
     spread,
+    with_cross,
 )
 from recollect.recall.request import RecallRequest
 from recollect.recall.rerank import cross_encode, late_interaction, with_signal
@@ -77,11 +79,12 @@ def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
     """Everything but packing: understand → retrieve → fuse → rerank → follow → boost → answerable."""
     deadline = Deadline(run, request.deadline_ms)
+    line = Line(with_.workers, run, deadline)
     depth = search_depth(request, with_.settings)
-    query = _understood(with_, view, request, run)
+    query = _understood(with_, view, request, run, line)
     with run.stage("retrieve"):
         search = Search(view, query, request, depth, similarity_floor(with_, request))
-        found = retrieve(search, with_.embedder, Line(with_.workers, run, deadline))
+        found = retrieve(search, with_.embedder, line)
     if not found.lists and run.degraded and not deadline.over:
         raise ModelError(
             "recall could not search at all: "
@@ -92,13 +95,13 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         pool = _fused(with_.settings, search, found)
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
-        pool, calibration = _rerank(with_, view, query, request, found, pool, run, deadline)
+        pool, calibration = _rerank(with_, search, found, pool, run, line)
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
     deep = request.budget == "high"
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
     if linked and (query.causal or deep):
         with run.stage("follow"):
-            rest = _rest(with_, query, run) if deep and query.entities else None
+            rest = _rest(with_, query, line) if deep and query.entities else None
             pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
         pool = _boosted(with_.settings, request, query, pool)
@@ -113,13 +116,15 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     return Ranked(query, pool, rows, calibration, found, depth, verdict)
 
 
-def _understood(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Query:
+def _understood(
+    with_: Recalling, view: View, request: RecallRequest, run: Run, line: Line
+) -> Query:
     with run.stage("understand"):
         query = understand(request, view.resolver)
     if "temporal" in request.without:
         return replace(query, window=None)
     if query.time.event is not None and query.window is None:
-        return _with_event(with_, view, query, request, run)
+        return _with_event(with_, view, query, request, line)
     return query
 
 
@@ -149,18 +154,14 @@ def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Poo
 
 
 def _with_event(
-    with_: Recalling, view: View, query: Query, request: RecallRequest, run: Run
+    with_: Recalling, view: View, query: Query, request: RecallRequest, line: Line
 ) -> Query:
     """The query with the window that an event in it gives."""
     event = query.time.event
     assert event is not None
-    with run.stage("event"):
-        try:
-            window = locate(view, with_.embedder, event, request.allowed)
-            return query if window is None else replace(query, window=window, time_pull=BY_EVENT)
-        except RecollectError as error:
-            run.degrade("event", error.message)
-            return query
+    find = partial(locate, view, with_.embedder, event, request.allowed)
+    window = line.awaited("event", line.start("event", find, here=True))
+    return query if window is None else replace(query, window=window, time_pull=BY_EVENT)
 
 
 def _order(query: Query) -> str | None:
@@ -170,13 +171,11 @@ def _order(query: Query) -> str | None:
     return query.time.order or {"end": "latest", "start": "earliest", None: None}[near]
 
 
-def _rest(with_: Recalling, query: Query, run: Run) -> Floats | None:
+def _rest(with_: Recalling, query: Query, line: Line) -> Floats | None:
     """The meaning of the query without its names."""
-    try:
-        return with_.embedder.encode_queries([query.rest]).vectors[0]
-    except RecollectError as error:
-        run.degrade("chain", error.message)
-        return None
+    encode = partial(with_.embedder.encode_queries, [query.rest])
+    encoded = line.awaited("chain", line.start("chain", encode, here=True))
+    return None if encoded is None else encoded.vectors[0]
 
 
 def search_depth(request: RecallRequest, settings: Settings) -> int:
@@ -190,56 +189,59 @@ def search_depth(request: RecallRequest, settings: Settings) -> int:
 
 
 def _rerank(
-    with_: Recalling,
-    view: View,
-    query: Query,
-    request: RecallRequest,
-    found: Retrieved,
-    pool: Pool,
-    run: Run,
-    deadline: Deadline,
+    with_: Recalling, search: Search, found: Retrieved, pool: Pool, run: Run, line: Line
 ) -> tuple[Pool, Calibration | None]:
     """Late interaction over the best candidates, then the cross-encoder over the best of
-    those; whatever cannot run leaves the calibrated first-stage score."""
+    those; whatever cannot run leaves the calibrated score from before it."""
     settings, known = with_.settings, calibrations(with_.embedder.name)
     if settings.reranker == "rrf":
         return spread(pool), None
     first = judge(pool, known["first"])
-    if settings.reranker == "none" or "rerank" in request.without or not len(pool):
+    if settings.reranker == "none" or "rerank" in search.request.without or not len(pool):
         return first, known["first"]
-    if found.tokens is None or deadline.over:
-        reason = (
-            "the deadline came first"
-            if deadline.over
-            else "the query was not embedded"
-            if found.vector is None
-            else "the embedder makes no token vectors"
-        )
+    if line.overdue or found.vector is None:
+        reason = "the deadline came first" if line.overdue else "the query was not embedded"
         run.degrade("rerank", reason)
         return first, known["first"]
+    if found.tokens is None:
+        if settings.reranker == "late-interaction":
+            run.degrade("rerank", "there are no token vectors")
+        before, stage = first, "first"
+    else:
+        before, stage = _late(with_, search, found.tokens, first, known["late"]), "late"
+    crossed = _crossed(with_, search, before, run, line)
+    if crossed is None:
+        return before, known[stage]
+    calibration = known["cross"] if stage == "late" else with_cross(known)
+    return _below(judge(crossed, calibration), before, "cross"), calibration
+
+
+def _late(
+    with_: Recalling, search: Search, tokens: NDArray[np.int8], first: Pool, known: Calibration
+) -> Pool:
+    """By late interaction, with the turns before and beside each candidate."""
     # Of the turns before, those that may be seen.
-    turns = view.standing(pool.columns.before, request.allowed)
-    pool = replace(pool, columns=replace(pool.columns, before=turns))
-    limit = settings.rerank_candidates
-    late = late_interaction(view, found.tokens, with_.embedder.token_dimensions, pool, limit)
-    judged = _below(judge(late, known["late"]), first, "late")
-    if turns.any():
-        late = with_signal(late, "beside", beside(judged))
-        judged = _below(judge(late, known["late"]), first, "late")
-    late = judged
-    best = cross_candidates(late, with_.crossed[request.budget])
+    turns = search.view.standing(first.columns.before, search.request.allowed)
+    pool = replace(first, columns=replace(first.columns, before=turns))
+    dimensions, limit = with_.embedder.token_dimensions, with_.settings.rerank_candidates
+    late = late_interaction(search.view, tokens, dimensions, pool, limit)
+    judged = _below(judge(late, known), first, "late")
+    if not turns.any():
+        return judged
+    return _below(judge(with_signal(late, "beside", beside(judged)), known), first, "late")
+
+
+def _crossed(with_: Recalling, search: Search, pool: Pool, run: Run, line: Line) -> Pool | None:
+    """With the cross-encoder's logits of the best; None without one, or when it fails or is late."""
+    best = cross_candidates(pool, with_.crossed[search.request.budget])
     reranker = with_.reranker() if len(best) else None
     if reranker is None:
-        return late, known["late"]
-    if deadline.over:
+        return None
+    if line.overdue:
         run.degrade("cross-encoder", "the deadline came first")
-        return late, known["late"]
-    try:
-        crossed = cross_encode(view, reranker, query.text, late, best)
-    except RecollectError as error:
-        run.degrade("cross-encoder", error.message)
-        return late, known["late"]
-    return _below(judge(crossed, known["cross"]), late, "cross"), known["cross"]
+        return None
+    read = partial(cross_encode, search.view, reranker, search.query.text, pool, best)
+    return line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
 
 
 def cross_candidates(pool: Pool, count: int) -> NDArray[np.int64]:

@@ -52,6 +52,14 @@ def calibrations(model: str) -> Mapping[str, Calibration]:
     return {name: Calibration(**entry) for name, entry in chosen["relevance"].items()}
 
 
+def with_cross(known: Mapping[str, Calibration]) -> Calibration:
+    """The first signals and a cross-encoder, where there are no token vectors: its logit counts
+    for as much, and is as much above nothing, as after late interaction."""
+    first, late, cross = known["first"], known["late"], known["cross"]
+    weights = {**first.weights, "cross": cross.weights["cross"]}
+    return replace(first, bias=first.bias + cross.bias - late.bias, weights=weights)
+
+
 def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Pool:
     """The signals that cost nothing more than has been computed."""
     graph = pool.arms.get(Arm.GRAPH)

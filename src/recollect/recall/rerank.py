@@ -34,7 +34,13 @@ def late_interaction(
     other = np.where(before[:, None] > 0, best[np.searchsorted(wanted, before) % len(wanted)], 0)
     alone = own.mean(axis=1)
     both = np.maximum(own, other)
-    pool = with_signal(pool, "missed", _missed(query_tokens, both))
+    missed = _missed(query_tokens, both)
+    # No vectors are no opinion: such memories keep the relevance they had.
+    lacking = np.array([t is None for t in held])
+    if lacking.any():
+        unread = lacking[np.searchsorted(wanted, keys)]
+        alone[unread] = missed[unread] = np.nan
+    pool = with_signal(pool, "missed", missed)
     gained = both.mean(axis=1) - alone
     return with_signal(with_signal(pool, "late", alone), "late_before", gained)
 

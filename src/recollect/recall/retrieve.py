@@ -79,6 +79,10 @@ class Line:
         self._run = run
         self._deadline = deadline
 
+    @property
+    def overdue(self) -> bool:
+        return self._deadline.over
+
     def start(self, name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
         """On a worker; or on this thread, which would only wait, when no deadline could come.
         Gives what waits for the answer."""
