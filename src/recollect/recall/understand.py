@@ -68,7 +68,8 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
     time = read_query(request.query, request.now.astimezone(request.zone or UTC))
     window = request.window
     if window is None and time.window is not None:
-        words = next((e.text for e in time.expressions if e.range is not None), None)
+        told = (e for e in time.expressions if e.range is not None and not e.clock)
+        words = next((e.text for e in told), None)
         window = Window(time.window.start, time.window.end, words)
     return Query(
         request.query,

@@ -172,3 +172,16 @@ def test_a_duration_is_kept_with_the_date() -> None:
     assert grounding is not None
     assert grounding.start == day("2026-11-14")
     assert grounding.duration == timedelta(hours=3)
+
+
+@pytest.mark.parametrize("text", ["What runs at 02:30?", "Who joins the 5pm meeting?", "At noon"])
+def test_a_time_of_day_alone_opens_no_window(text: str) -> None:
+    assert read_query(text, NOW).window is None
+
+
+def test_nor_does_it_narrow_a_day_told_elsewhere() -> None:
+    window = read_query("Who came yesterday to the meeting at 5pm?", NOW).window
+    assert window is not None and (window.start, window.end) == (
+        day("2026-11-14"),
+        day("2026-11-15"),
+    )

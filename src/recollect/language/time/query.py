@@ -19,7 +19,8 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     languages = languages_of(said.folded, said.words)
     expressions = read_cut(said, anchor, languages)
     dated = [(each, period) for each in expressions if (period := whole_period(each, anchor))]
-    wanted = [(each, period) for each, period in dated if not each.negated]
+    # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
+    wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
     known = lexicon(languages[0])
     grains = [each.grain for each, _ in wanted if each.grain is not None]
     return QueryTime(

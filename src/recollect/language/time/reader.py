@@ -228,6 +228,7 @@ def _expression(
         period.grain,
         round(period.confidence * doubt, 2),
         negated=negated(reading.words, reading.lexicon, at),
+        clock=value.kind in ("clock", "clockrange"),
     )
 
 
