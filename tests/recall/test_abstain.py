@@ -145,3 +145,19 @@ def test_small_words_besides_a_time_ask_for_nothing_else(
     assert not result.nothing_known
     start = result.results[0].occurred_start or result.results[0].mentioned_at
     assert start is not None and (start.year, start.month) == (2026, 3)
+
+
+def test_all_that_lies_in_the_time_is_an_answer_not_only_the_best(
+    memory: Recollect, story: str
+) -> None:
+    result = memory.recall(story, "What happened in June 2026?", query_timestamp=ANCHOR)
+    told = {h.id for h in result if h.band is not Band.NOISE}
+    assert told == {"bread", "trip"}
+
+
+def test_an_open_question_about_a_given_time_asks_for_what_lies_in_it(
+    memory: Recollect, story: str
+) -> None:
+    june = ("2026-06-01", "2026-06-30")
+    result = memory.recall(story, "What's new?", temporal_window=june, query_timestamp=ANCHOR)
+    assert {h.id for h in result if h.band is not Band.NOISE} == {"bread", "trip"}

@@ -114,12 +114,22 @@ def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Setting
 
 def bands_of(ranked: Ranked) -> tuple[float, float]:
     """From where a score is strong, and from where it may be one. When nothing is known all of it
-    is noise; when something is, then at least the best."""
+    is noise; when something is, then at least the best is not, and when nothing but a time was
+    asked for, nothing that lies in it."""
     if not ranked.verdict.known:
         return math.inf, math.inf
     calibration = ranked.calibration
     strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
-    return strong, min(maybe, float(ranked.pool.final[ranked.rows[0]]))
+    return strong, min(maybe, _least(ranked))
+
+
+def _least(ranked: Ranked) -> float:
+    """The least score that is an answer for certain."""
+    pool, window = ranked.pool, ranked.pool.signals.get("window")
+    best = float(pool.final[ranked.rows[0]])
+    if not ranked.query.time_pull.alone or window is None:
+        return best
+    return float(np.min(pool.final, where=window > 0, initial=best))
 
 
 def band_of(score: float, bands: tuple[float, float]) -> Band:

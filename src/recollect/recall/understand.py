@@ -82,24 +82,30 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         _CAUSAL.search(request.query) is not None,
         time,
         window,
-        _pull(request.query, time) if request.window is None else TimePull(INSIDE, OUTSIDE),
+        _pull(time, _besides(request.query, time), request.window),
     )
 
 
-def _pull(text: str, time: QueryTime) -> TimePull:
-    """Strong for "What did Alice do in March?", where hardly anything else is asked, and none when
-    five other terms are. A time longer than a season frames a question more than it is one ("from
-    1985 to 1987"): the more is asked besides, the less it says against a memory to be dated
-    elsewhere; texts that tell of years tell of many."""
-    window = time.window
-    if window is None:
-        return TimePull(0.0, 0.0)
+def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
+    """What is asked besides the time."""
     rest = list(text)
     for expression in time.expressions:
         start, end = expression.span
         rest[start:end] = " " * (end - start)
-    terms = content_terms("".join(rest))
-    others, alone = len(terms), OPEN.issuperset(terms)
+    return content_terms("".join(rest))
+
+
+def _pull(time: QueryTime, besides: tuple[str, ...], given: Window | None) -> TimePull:
+    """Strong for "What did Alice do in March?", where hardly anything else is asked, and none when
+    five other terms are. A time longer than a season frames a question more than it is one ("from
+    1985 to 1987"): the more is asked besides, the less it says against a memory to be dated
+    elsewhere; texts that tell of years tell of many."""
+    others, alone = len(besides), OPEN.issuperset(besides)
+    if given is not None:
+        return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone)
+    window = time.window
+    if window is None:
+        return TimePull(0.0, 0.0)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
     if window.start is None or window.end is None or window.end - window.start > SEASON:
         return TimePull(0.0, pull - 1.0, alone)
