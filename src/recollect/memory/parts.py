@@ -55,8 +55,9 @@ class Parts:
     @cached_property
     def _turns(self) -> threading.BoundedSemaphore:
         """Recalls that compute at the same time. More than there are cores only take each other's
-        time (docs/why.md)."""
-        return threading.BoundedSemaphore(max(self.settings.threads, cores()))
+        time (docs/why.md); of several processes behind one address each has its share of them."""
+        together = max(self.settings.threads, cores())
+        return threading.BoundedSemaphore(max(1, together // self.settings.workers))
 
     @cached_property
     def _recalling(self):
