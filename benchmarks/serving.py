@@ -4,7 +4,8 @@
 
 The reranker is off, as it is for the peer. One server process is asked by one client (for the
 CPU of a single recall) and by eight (for recalls a second); the same questions are asked of the
-library in a process of its own. --peer runs Hindsight after it, with the same client.
+library in a process of its own. --peer runs Hindsight after it, asked by the same clients with the
+same requests (`asking.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -28,9 +28,9 @@ from typing import Any
 
 import orjson
 
+from asking import ask, post
 from machine import CACHE, rss_mb, write
 from synthetic import facts
-from timing import throughput
 
 BANK = "served"
 BATCH = 100
@@ -186,39 +186,20 @@ def start(db: Path) -> dict[str, float]:
         return {"wall_s": time.perf_counter() - begun, "cpu_s": server.cpu_s()}
 
 
-class Client:
-    """One connection that stays open."""
-
-    def __init__(self, port: int, encoding: str = "identity") -> None:
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=600)
-        self._headers = {"Content-Type": "application/json", "Accept-Encoding": encoding}
-
-    def recall(self, query: str) -> int:
-        body = orjson.dumps({"query": query, "include": {"entities": None}})
-        where = f"/v1/default/banks/{BANK}/memories/recall"
-        self._connection.request("POST", where, body, self._headers)
-        answer = self._connection.getresponse()
-        content = answer.read()
-        if answer.status != 200:
-            raise RuntimeError(f"{answer.status} {content[:300]!r}")
-        return len(content)
+def recalls(queries: Sequence[str], encoding: str = "identity") -> list[bytes]:
+    where = f"/v1/default/banks/{BANK}/memories/recall"
+    return [post(where, {"query": q, "include": {"entities": None}}, encoding) for q in queries]
 
 
 def one_by_one(server: Served, asked: Sequence[str], encoding: str) -> dict[str, float]:
-    client = Client(server.port, encoding)
-    for text in asked[:WARM]:
-        client.recall(f"{text} {encoding} again")
-    walls: list[float] = []
-    sizes: list[int] = []
+    ask(server.port, recalls([f"{text} {encoding} again" for text in asked[:WARM]], encoding))
+    last = "" if encoding == "identity" else " "
     cpu = server.cpu_s()
-    for text in asked:
-        begun = time.perf_counter()
-        sizes.append(client.recall(f"{text} {'' if encoding == 'identity' else ' '}"))
-        walls.append(time.perf_counter() - begun)
+    found = ask(server.port, recalls([f"{text} {last}" for text in asked], encoding))
     return {
         "cpu_ms": (server.cpu_s() - cpu) / len(asked) * 1e3,
-        "wall_p50_ms": median(walls) * 1e3,
-        "answer_bytes": median(sizes),
+        "wall_p50_ms": median(found.waits_s) * 1e3,
+        "answer_bytes": median(map(len, found.answers)),
     }
 
 
@@ -226,18 +207,21 @@ def many(
     port: int, cpu_s: Callable[[], float], asked: Sequence[str], calls: int = 1200
 ) -> dict[str, float]:
     """Eight clients, each with its connection; a word more each time, so that no cache answers.
-    The CPU is the server's: on a busy machine it says more than the clock."""
-    free = [Client(port) for _ in range(CLIENTS)]
+    The CPU is the server's, and beside it that of the clients: on a busy machine they say more than
+    the clock."""
 
-    def call(number: int) -> None:
-        client = free.pop()
-        client.recall(f"{asked[number % len(asked)]} {number}")
-        free.append(client)
+    def numbered(numbers: range) -> list[bytes]:
+        return recalls([f"{asked[n % len(asked)]} {n}" for n in numbers])
 
-    throughput(call, callers=CLIENTS, calls=5 * CLIENTS)
+    ask(port, numbered(range(5 * CLIENTS)), clients=CLIENTS)
     cpu = cpu_s()
-    found = throughput(lambda n: call(n + calls), callers=CLIENTS, calls=calls)
-    return found | {"cpu_ms": (cpu_s() - cpu) / calls * 1e3}
+    found = ask(port, numbered(range(calls, 2 * calls)), clients=CLIENTS)
+    return {
+        "callers": CLIENTS,
+        "per_second": calls / found.wall_s,
+        "cpu_ms": (cpu_s() - cpu) / calls * 1e3,
+        "clients_cpu_ms": found.cpu_s / calls * 1e3,
+    }
 
 
 # --- the peer --------------------------------------------------------------------------------
@@ -280,7 +264,7 @@ def say(found: dict[str, Any]) -> None:
         f"{found['http_gzip']['answer_bytes'] / 1024:.0f} KB compressed",
         *(
             f"8 clients, {name}: {found[key]['per_second']:.0f} recalls/s, "
-            f"{found[key]['cpu_ms']:.1f} CPU-ms each"
+            f"{found[key]['cpu_ms']:.1f} CPU-ms each and {found[key]['clients_cpu_ms']:.1f} to ask"
             for name, key in (("1 process", "clients_8"), ("2 workers", "clients_8_workers_2"))
         ),
         f"RSS {found['rss_idle_mb']:.0f} MB when ready, {found['rss_mb']:.0f} MB after the recalls, "
