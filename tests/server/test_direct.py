@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from socket import create_connection
 from typing import Any
 
 import httpx2
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from recollect.server.limits import read_whole, replayed
 
+from .conftest import Server
 from .test_http import path, retain
 
 STRAIGHT = {"Content-Type": "application/json"}
@@ -104,3 +106,20 @@ async def test_a_body_is_read_whole_and_can_be_read_again(parts: list[bytes]) ->
 
 async def test_half_a_body_is_none() -> None:
     assert await read_whole(coming([b'{"items": []}'], whole=False)) is None
+
+
+# --- heads -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("begun", [b"GET /", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "])
+def test_a_head_without_an_end_is_cut_off(server: Server, begun: bytes) -> None:
+    answer = b""
+    with create_connection(("127.0.0.1", httpx2.URL(server.url).port or 0), 60) as sending:
+        try:
+            sending.sendall(begun)
+            for _ in range(100):
+                sending.sendall(b"x" * 10_000)
+            answer = sending.recv(1000)
+        except ConnectionError:  # closed before all of it was sent
+            return
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")

@@ -10,8 +10,9 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Generator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ConfigError, RecollectError
 
@@ -108,6 +109,7 @@ def listen(
         timeout_keep_alive=IDLE_S,
         ws="none",
         loop="asyncio",
+        http=_reader(),
         # asyncio accepts as many connections at once as this says: one, so that a worker that
         # is free gets the next. The queue of those that wait is made longer when it is ready.
         backlog=1 if memory.settings.workers > 1 else BACKLOG,
@@ -120,6 +122,15 @@ def listen(
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)
+
+
+def _reader() -> Any:
+    """How HTTP is read: by compiled code where it is installed."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from recollect.server.heads import BoundedHeads
+
+    return BoundedHeads
 
 
 def _share_arenas() -> None:
