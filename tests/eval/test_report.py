@@ -11,7 +11,7 @@ import pytest
 from recollect.eval import Bank, Dataset, Query, Ranked, Unit, evaluate
 from recollect.eval.gate import judge, parse_rules
 from recollect.eval.html import render
-from recollect.eval.report import Report
+from recollect.eval.report import Report, times
 from recollect.eval.svg import Bar, bars, grouped, growth
 
 
@@ -34,7 +34,7 @@ class WordOverlap:
         shared = {u.id: len(asked & set(u.text.lower().split())) for u in bank.units}
         ids = tuple(sorted((i for i in shared if shared[i]), key=lambda i: -shared[i]))
         return Ranked(
-            ids, (5,) * len(ids), nothing_known=not ids, wall_ms=1, stages=(("rank", 0.5),)
+            ids, (5,) * len(ids), nothing_known=not ids, wall_ms=1, stages=(("rank", 0.5, 0.25),)
         )
 
 
@@ -79,6 +79,10 @@ def test_the_report_holds_overall_and_category_figures(report: Report) -> None:
 
 def test_latency_names_wall_cpu_and_stages(report: Report) -> None:
     assert set(report.latency) == {"wall", "cpu", "stage rank"}
+
+
+def test_a_stage_has_its_wall_and_its_cpu_time(report: Report) -> None:
+    assert times(report)["stage rank"] == (0.5, 0.5, 0.25, 0.25)
 
 
 def test_misses_name_the_evidence_that_was_not_found(report: Report) -> None:

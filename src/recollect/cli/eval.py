@@ -129,6 +129,7 @@ def _measure(
         # units of the file never touch the user's own store
         where: Any = str(Path(folder) / "eval.db") if owned else db
         with recollect.open(where) if where else recollect.open() as memory:
+            memory.warm()  # loading models is no part of a recall
             system = Recollect(memory, RecallOptions(budget, max_tokens))
             report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
             if ablated:
@@ -178,6 +179,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 def _print(report: Report) -> None:
     from rich.console import Console
 
+    from recollect.eval.report import TIMES, times
+
     console = Console()
     console.print(f"[bold]{report.dataset}[/]: {report.queries:,} queries, {report.units:,} units")
     console.print(
@@ -196,11 +199,11 @@ def _print(report: Report) -> None:
         console.print(
             _table("parts", shown, {n: [_cell(f.get(m)) for m in shown] for n, f in parts.items()})
         )
-    times = {
-        name: [f"{found.get(p, 0):.2f} ms" for p in ("p50", "p95")]
-        for name, found in report.latency.items()
+    spent = {
+        name: ["–" if ms is None else f"{ms:.2f}" for ms in found]
+        for name, found in times(report).items()
     }
-    console.print(_table("a recall", ("p50", "p95"), times))
+    console.print(_table("a recall, ms", TIMES, spent))
 
 
 def _shown(measures: Iterable[str], report: Report) -> list[str]:

@@ -7,7 +7,7 @@ from html import escape
 
 from recollect.eval.gate import Verdict
 from recollect.eval.metrics import Figure
-from recollect.eval.report import Report
+from recollect.eval.report import TIMES, Report, times
 from recollect.eval.svg import Bar, bars
 
 _CSS = """
@@ -67,9 +67,10 @@ def _ablations(report: Report) -> Iterable[str]:
 
 
 def _latency(report: Report) -> Iterable[str]:
-    yield "<h2>Time a recall (ms)</h2><table><tr><th>what</th><th>p50</th><th>p95</th></tr>"
-    for name, found in report.latency.items():
-        cells = "".join(f"<td>{found.get(p, 0):.2f}</td>" for p in ("p50", "p95"))
+    heads = "".join(f"<th>{h}</th>" for h in TIMES)
+    yield f"<h2>Time a recall (ms)</h2><table><tr><th>what</th>{heads}</tr>"
+    for name, found in times(report).items():
+        cells = "".join("<td>–</td>" if ms is None else f"<td>{ms:.2f}</td>" for ms in found)
         yield f"<tr><td>{escape(name)}</td>{cells}</tr>"
     yield "</table>"
 

@@ -27,7 +27,8 @@ class Ranked:
     nothing_known: bool = False
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
-    stages: tuple[tuple[str, float], ...] = ()
+    stages: tuple[tuple[str, float, float], ...] = ()
+    """Each with its milliseconds: wall, and CPU of its own thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,6 @@ def figure(values: Sequence[float], *, seed: int) -> Figure:
     return Figure(float(array.mean()), float(low), float(high), len(array))
 
 
-def percentiles(values: Sequence[float]) -> Mapping[str, float]:
+def percentiles(values: Sequence[float], name: str = "p") -> Mapping[str, float]:
     array = np.asarray(values, dtype=np.float64)
-    return {f"p{q}": float(np.percentile(array, q)) for q in (50, 95)} if len(array) else {}
+    return {f"{name}{q}": float(np.percentile(array, q)) for q in (50, 95)} if len(array) else {}

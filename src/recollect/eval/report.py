@@ -12,6 +12,7 @@ from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, s
 from recollect.eval.systems import Recollect, System, ablations
 
 Progress = Callable[[str, int, int], None]
+TIMES = ("wall p50", "wall p95", "CPU p50", "CPU p95")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Report:
     overall: Mapping[str, Figure]
     by_category: Mapping[str, Mapping[str, Figure]]
     latency: Mapping[str, Mapping[str, float]]
-    """Milliseconds p50 and p95: wall, cpu, and wall of each stage."""
+    """Milliseconds p50 and p95: wall, cpu, and of each stage wall and cpu_p50 and cpu_p95."""
     merged: int = 0
     note: str = ""
     misses: tuple[Miss, ...] = ()
@@ -148,13 +149,26 @@ def versions() -> dict[str, str]:
 
 
 def _latency(judged: Sequence[Judged]) -> dict[str, Mapping[str, float]]:
-    columns: dict[str, list[float]] = {"wall": [], "cpu": []}
+    wall: dict[str, list[float]] = {}
+    cpu: dict[str, list[float]] = {}
     for one in judged:
-        columns["wall"].append(one.ranked.wall_ms)
-        columns["cpu"].append(one.ranked.cpu_ms)
-        for stage, ms in one.ranked.stages:
-            columns.setdefault(f"stage {stage}", []).append(ms)
-    return {name: percentiles(values) for name, values in columns.items()}
+        for stage, took, own in one.ranked.stages:
+            wall.setdefault(f"stage {stage}", []).append(took)
+            cpu.setdefault(f"stage {stage}", []).append(own)
+    stages = {name: {**percentiles(wall[name]), **percentiles(cpu[name], "cpu_p")} for name in wall}
+    return {
+        "wall": percentiles([one.ranked.wall_ms for one in judged]),
+        "cpu": percentiles([one.ranked.cpu_ms for one in judged]),
+        **stages,
+    }
+
+
+def times(report: Report) -> dict[str, tuple[float | None, ...]]:
+    """What a recall and each of its stages took: wall p50 and p95, CPU p50 and p95."""
+    asked = ("p50", "p95", "cpu_p50", "cpu_p95")
+    whole = {**report.latency["wall"]} | {f"cpu_{p}": v for p, v in report.latency["cpu"].items()}
+    parts = {n: found for n, found in report.latency.items() if n not in ("wall", "cpu")}
+    return {name: tuple(map(found.get, asked)) for name, found in {"all": whole, **parts}.items()}
 
 
 def _misses(judged: Sequence[Judged], limit: int = 50) -> Iterable[Miss]:

@@ -94,14 +94,14 @@ class Recollect:
 
     def search(self, bank: Bank, query: Query) -> Ranked:
         wall, cpu = time.perf_counter(), time.process_time()
-        result = self._recall(bank, query, **self._arguments(query))
+        result = self._recall(bank, query, **self._arguments(query), trace=True)
         spent = (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3
         return Ranked(
             *self._ranking(bank, result.results),
             nothing_known=bool(result.nothing_known),
             wall_ms=spent[0],
             cpu_ms=spent[1],
-            stages=tuple((name, float(ms)) for name, ms in result.timings.items()),
+            stages=tuple((s.stage, s.took_ms, s.cpu_ms) for s in result.trace.stages),
         )
 
     def arms(self, bank: Bank, query: Query) -> dict[str, Ranked]:
