@@ -79,7 +79,9 @@ MILLION = Part(
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--short", action="store_true", help="the default")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--million", action="store_true", help="with --full")
