@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -168,3 +169,27 @@ def test_importing_recollect_loads_no_runtime() -> None:
     code = "import sys, recollect; print('onnxruntime' in sys.modules, 'tokenizers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+RETAIN_AND_RECALL = """
+import recollect
+with recollect.open(":memory:") as memory:
+    memory.retain("a", "Bob has a dog.")
+    print(len(memory.recall("a", "Who has a dog?").results))
+"""
+
+
+def test_models_run_without_a_word_to_anybody(tmp_path: Path) -> None:
+    """onnxruntime reports to its maker where nothing (such as CI) keeps it from it, and leaves an
+    identifier in the user's home."""
+    quiet = ("CI", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    given = {name: value for name, value in os.environ.items() if name not in quiet}
+    done = subprocess.run(
+        [sys.executable, "-c", RETAIN_AND_RECALL],
+        env=given | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["1"]
+    assert list(tmp_path.rglob("*")) == []

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -23,6 +22,7 @@ from recollect.errors import ModelError
 from recollect.language.passage import Passage
 from recollect.models.base import Encoded
 from recollect.models.folder import ModelFolder, read_folder
+from recollect.models.runtime import onnxruntime
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -108,7 +108,7 @@ class _Graph:
 
 
 def _open_session(folder: ModelFolder, threads: int) -> Any:
-    ort: Any = import_module("onnxruntime")  # ships no types
+    ort = onnxruntime()
     options = ort.SessionOptions()
     if folder.simplified:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -7,11 +7,12 @@ the models, does it by blocks that stay in registers: a sixth of the time for hu
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recollect.models.runtime import onnxruntime
 
 # What a component of `columns` may be, either way. Processors without instructions for products of
 # bytes add two of them in 16 bits: 2 x 255 x 64 still fits.
@@ -28,7 +29,7 @@ def products(rows: NDArray[np.int8], columns: NDArray[np.int8]) -> NDArray[np.in
 
 @cache
 def _session() -> Any:
-    ort: Any = import_module("onnxruntime")  # ships no types
+    ort = onnxruntime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return ort.InferenceSession(_graph(), options, providers=["CPUExecutionProvider"])
