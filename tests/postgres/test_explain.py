@@ -124,10 +124,15 @@ def test_a_selective_tag_is_looked_up_before_vectors_are_compared(tables: Db) ->
     assert "Seq Scan" not in plan
 
 
+def test_what_is_withdrawn_is_read_from_an_index_of_its_own(tables: Db) -> None:
+    indexes, _ = used(tables, "head")  # the row itself is one of two
+    assert indexes - {"banks_pkey"} == {"features_withdrawn"}
+
+
 @pytest.mark.parametrize(
     ("name", "given", "index"),
     [
-        ("allowed_rows", {"keys": "{1,2,3}"}, "features_pkey"),
+        ("allowed_rows", {"keys": "{1,2,3}", "blank": b""}, "features_pkey"),
         ("load", {"keys": "{1,2,3}"}, "memories_pkey"),
         ("edges", {"keys": "{1,2,3}", "limit": 9, "causal": []}, "links_target"),
         ("same_statement", {"hashes": [1, 2, 3]}, "features_statement"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,11 @@ class Asking:
         return self.fetch(name, allowed, **given)[0][0]
 
 
-def listed(numbers: Keys) -> str:
-    """As PostgreSQL writes an array: made at once, where the driver would go one by one."""
-    return "{" + ",".join(map(str, numbers.tolist())) + "}"
+def listed(numbers: Keys | Sequence[int]) -> str:
+    """As PostgreSQL writes an array: made at once, where the driver would go one by one, and take
+    an array of small numbers for another statement than one of large numbers."""
+    plain = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+    return "{" + ",".join(map(str, plain)) + "}"
 
 
 def edges_of(blob: bytes | None) -> Edges:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,28 +30,32 @@ class Fetched:
     new arrays, and a row stays where it is: whoever reads meanwhile is not disturbed."""
 
     def __init__(self, dimensions: int) -> None:
-        self._sent = np.dtype([("head", f"V{HEAD}"), ("vector", ">f2", (dimensions,))])
-        self._blank = bytes(self._sent.itemsize)  # a memory without a vector is near nothing
+        # Records as bytes: numpy joins and picks those ten times as fast as ones with fields.
+        record, vector = f"V{RECORD.itemsize}", (">f2", (dimensions,))
+        self._sent = np.dtype(
+            [("key", ">i8"), ("record", record), ("head", f"V{HEAD}"), ("vector", *vector)]
+        )
+        self.blank = bytes(HEAD + 2 * dimensions)  # a memory without a vector is near nothing
         nobody = np.empty(0, np.int64)
         self._keys: Keys = nobody
         self._found = (nobody, nobody)  # keys, ascending, and the row of each
-        # As bytes: numpy joins and picks those ten times as fast as records with fields.
-        self._records: NDArray[np.void] = np.empty(0, f"V{RECORD.itemsize}")
+        self._records: NDArray[np.void] = np.empty(0, record)
         self.vectors: NDArray[np.float16] = np.empty((0, dimensions), np.float16)
 
     @property
     def records(self) -> NDArray[np.void]:
         return self._records.view(RECORD)
 
-    def add(self, rows: Sequence[tuple[int, bytes, bytes | None]]) -> Keys:
-        """(key, record, vector) of each; gives their keys, in the order they came."""
-        keys = np.array([row[0] for row in rows], np.int64)
-        fresh = np.flatnonzero(~self.has(keys)).tolist()
-        if fresh:
-            records = np.frombuffer(b"".join([rows[n][1] for n in fresh]), self._records.dtype)
-            sent = np.frombuffer(b"".join([rows[n][2] or self._blank for n in fresh]), self._sent)
-            self._records = np.concatenate([self._records, records])
-            self.vectors = np.concatenate([self.vectors, sent["vector"].astype(np.float16)])
+    def add(self, blob: bytes | None) -> Keys:
+        """Key, record and vector of each, end to end; gives their keys, in the order they came."""
+        rows = unpacked(blob, self._sent)
+        keys = rows["key"].astype(np.int64)
+        fresh = ~self.has(keys)
+        if fresh.any():
+            if not fresh.all():
+                rows = rows[fresh]
+            self._records = np.concatenate([self._records, rows["record"]])
+            self.vectors = np.concatenate([self.vectors, rows["vector"].astype(np.float16)])
             self._keys = np.concatenate([self._keys, keys[fresh]])
             order = np.argsort(self._keys, kind="stable")
             self._found = (self._keys[order], order)

@@ -204,7 +204,9 @@ def _slabs(bank: str, after: int, dimensions: int, session: Session) -> Iterator
     count = STEP
     while count == STEP:
         given = {"bank": bank, "after": after, "limit": STEP, "blank": blank}
-        joined, terms, lengths, tags, entities = session.fetch(query("index_slab"), given)[0]
+        # Planned for this bank: the way to a small one's rows would read a large one over and over.
+        found = session.fetch(query("index_slab"), given, prepare=False)
+        joined, terms, lengths, tags, entities = found[0]
         rows = unpacked(joined, fixed)
         count = len(rows)
         if count:

@@ -123,14 +123,14 @@ class Searching(Asking):
 
     def _learn(self, ask: Ask, near: int, terms: list[int], rows: list[tuple[Any, ...]]) -> None:
         if ask.vector is not None:
-            found = [(key, data, vector) for arm, key, _, data, vector in rows if arm == "s"]
-            self._near = _Near(ask.vector, ask.allowed, near, self.fetched.add(found))
-            for data in (row[3] for row in rows if row[0] == "t"):
-                inside = np.sort(unpacked(data, WINDOW_ROW), order="key")
+            found = {arm: data for arm, _, _, data in rows if arm != "k"}
+            self._near = _Near(ask.vector, ask.allowed, near, self.fetched.add(found["s"]))
+            if "t" in found:
+                inside = np.sort(unpacked(found["t"], WINDOW_ROW), order="key")
                 self._inside = _Inside(
                     *(ask.window or (None, None)), ask.allowed, ask.vector, inside
                 )
-        self._postings.learn(terms, [row[1:4] for row in rows if row[0] == "k"])
+        self._postings.learn(terms, [row[1:] for row in rows if row[0] == "k"])
 
     def _semantic_arm(
         self, allowed: Filter, near: int, given: dict[str, Any]
@@ -194,7 +194,12 @@ class Searching(Asking):
         """Read what is not here yet of these."""
         missing = np.unique(self.fetched.missing(keys))
         if len(missing):
-            self.fetched.add(self.fetch("allowed_rows", keys=listed(missing)))
+            self._read(missing)
+
+    def _read(self, keys: Keys, allowed: Filter | None = None) -> Keys:
+        """Those of the keys that may be seen, now here."""
+        blank = self.fetched.blank
+        return self.fetched.add(self.blob("allowed_rows", allowed, keys=listed(keys), blank=blank))
 
     # --- keyword -----------------------------------------------------------------------------
 
@@ -214,15 +219,17 @@ class Searching(Asking):
         return Found(*top(scores[passed], passed, k))
 
     def _passing(self, keys: Keys, allowed: Filter, k: int) -> Keys:
-        """Those that the filter lets through. A few are read whole: they will be asked about. What
-        the semantic arm brought has passed it already."""
+        """Those that the filter lets through. What the bank's row tells need not be asked. A few are
+        read whole: they will be asked about. What the semantic arm brought has passed it already."""
+        withdrawn = self.head.withdrawn
+        if withdrawn is not None and allowed == Filter():
+            return keys[~np.isin(keys, withdrawn)] if withdrawn else keys
         if len(keys) <= 2 * k + 32:
             near = self._near
             passed = near.keys if near is not None and near.allowed == allowed else keys[:0]
             known = np.isin(keys, passed)
             new = keys[~known]
-            rows = self.fetch("allowed_rows", allowed, keys=listed(new)) if len(new) else []
-            return np.concatenate([keys[known], self.fetched.add(rows)])
+            return np.concatenate([keys[known], self._read(new, allowed)]) if len(new) else keys
         return unpacked(self.blob("allowed_keys", allowed, keys=listed(keys)), _KEY).astype(
             np.int64
         )
@@ -250,18 +257,17 @@ class Searching(Asking):
 
     # --- links -------------------------------------------------------------------------------
 
+    def _hanging(self, name: str, allowed: Filter, **given: Any) -> list[tuple[Any, ...]]:
+        """Of memories that names and links lead to. How to sort out those that are withdrawn is
+        planned anew where they may be many: a plan for all banks at once expects few."""
+        prepare = False if self.head.withdrawn is None else None
+        return self.fetch(name, allowed, prepare=prepare, **given)
+
     def expand(
         self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
     ) -> Expansion:
-        blob = self.blob(
-            "expand",
-            allowed,
-            keys=listed(seeds),
-            entities=list(entities),
-            limit=per_entity,
-            causal=KINDS,
-        )
-        rows = unpacked(blob, _EXPANDED)
+        given = {"keys": listed(seeds), "entities": listed(entities), "limit": per_entity}
+        rows = unpacked(self._hanging("expand", allowed, **given, causal=KINDS)[0][0], _EXPANDED)
         return Expansion(
             rows["key"].astype(np.int64),
             rows["shared"].astype(np.float32),
@@ -272,12 +278,12 @@ class Searching(Asking):
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
         given = {"keys": listed(keys), "limit": per_node, "causal": KINDS}
-        return edges_of(self.blob("edges", allowed, **given))
+        return edges_of(self._hanging("edges", allowed, **given)[0][0])
 
     def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
         """For each of `keys` by itself, who shares entities with it, and how many."""
-        blob = self.blob("sharing", allowed, keys=listed(keys), limit=per_entity)
-        rows = unpacked(blob, _SHARED)
+        given = {"keys": listed(keys), "limit": per_entity}
+        rows = unpacked(self._hanging("sharing", allowed, **given)[0][0], _SHARED)
         asked = np.argsort(keys, kind="stable")  # and answered in that order
         place = asked[np.searchsorted(keys, rows["mine"].astype(np.int64), sorter=asked)]
         rows = rows[np.argsort(place, kind="stable")]
@@ -294,7 +300,7 @@ class Searching(Asking):
     def naming(
         self, entities: Sequence[int], allowed: Filter, limit: int
     ) -> list[tuple[Keys, int]]:
-        rows = self.fetch("naming", allowed, entities=list(entities), limit=limit)
+        rows = self._hanging("naming", allowed, entities=listed(entities), limit=limit)
         found = {e: (np.array(newest[::-1], np.int64), count) for e, count, newest in rows}
         nobody = (np.empty(0, np.int64), 0)
         out = [found.get(entity, nobody) for entity in entities]

@@ -37,6 +37,7 @@ class Head(NamedTuple):
     commits: list[Any]
     arriving: str | None
     changes_since: int
+    withdrawn: list[int] | None  # keys that nobody may see any more; None: many, or not known
 
 
 class Settings(NamedTuple):
@@ -105,8 +106,8 @@ class Session:
         return self._connection
 
     def close(self) -> None:
-        """End the transaction without a trace, and give the connection back. A statement that
-        still runs is of an arm that nobody waits for any more: it is told to stop."""
+        """End the transaction, and give the connection back. A statement that still runs is of
+        an arm that nobody waits for any more: it is told to stop."""
         if not self._lock.acquire(blocking=False):
             running = self._connection
             if running is not None:
@@ -117,13 +118,17 @@ class Session:
             if connection is not None:
                 try:
                     if not connection.closed:
-                        connection.rollback()
+                        self._end(connection)
                 except psycopg.Error:
-                    connection.close()  # it is gone already: nothing to roll back
+                    connection.close()  # it is gone already: nothing to end
                 finally:
                     self.connections.release(connection)
         finally:
             self._lock.release()
+
+    def _end(self, connection: Db) -> None:
+        """Without a trace."""
+        connection.rollback()
 
 
 class ReadSession(Session):
@@ -180,6 +185,11 @@ class ReadSession(Session):
 
         with self._lock:
             return self._persist(once)
+
+    def _end(self, connection: Db) -> None:
+        """Nothing was changed, so either way is the same; but whoever rolls back has the driver
+        forget which statements are prepared, and every recall would have all of them planned anew."""
+        connection.commit()
 
     def _persist(self, work: Callable[[], T]) -> T:
         try:

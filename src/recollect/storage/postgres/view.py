@@ -55,7 +55,7 @@ class ServerView(Asking, ServedView):
     def load(self, keys: Iterable[int]) -> Mapping[int, Memory]:
         """By key, in the order asked for."""
         wanted = [int(k) for k in keys]
-        rows = self.fetch("load", keys=wanted) if wanted else []
+        rows = self.fetch("load", keys=listed(wanted)) if wanted else []
         names = self.entity_cache.names
         found = {
             row[0]: memory_from_row(

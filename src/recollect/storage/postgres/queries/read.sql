@@ -1,15 +1,20 @@
 -- Rows as they are, for views, listings and exports.
 
 -- name: head
+-- With the keys of what is withdrawn, where those are few.
 SELECT b.seq, b.forgot_seq, b.next_key, b.next_entity, b.next_evidence, b.embedder, b.dimensions,
   b.token_dimensions, b.size, b.field_length, b.field_count, b.indexed_key, b.commits, b.arriving,
-  b.changes_since
+  b.changes_since,
+  (SELECT CASE WHEN count(*) <= 64 THEN coalesce(array_agg(w.key), '{}') END FROM (
+     SELECT f.key FROM features f WHERE f.bank_id = %(bank)s AND f.state > 1 ORDER BY f.key LIMIT 65
+   ) w)
 FROM banks b WHERE b.bank_id = %(bank)s
 
 -- name: head_locked
+-- Whoever waited for the lock sees this row as it is now, but other tables as they were before.
 SELECT b.seq, b.forgot_seq, b.next_key, b.next_entity, b.next_evidence, b.embedder, b.dimensions,
   b.token_dimensions, b.size, b.field_length, b.field_count, b.indexed_key, b.commits, b.arriving,
-  b.changes_since
+  b.changes_since, NULL::bigint[]
 FROM banks b WHERE b.bank_id = %(bank)s FOR UPDATE
 
 -- name: bank

@@ -6,28 +6,35 @@
 -- The arms below are answered together, as UNION ALL of those that were asked for.
 
 -- name: arm_semantic_exact
-SELECT 's' AS arm, f.key AS number, 0 AS block, f.record AS data, f.vector FROM features f
-WHERE f.bank_id = %(bank)s AND f.vector IS NOT NULL AND {allowed}
-ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s
+SELECT 's' AS arm, 0::bigint AS number, 0 AS block,
+  string_agg(int8send(n.key) || n.record || halfvec_send(n.vector), ''::bytea) AS data
+FROM (
+  SELECT f.key, f.record, f.vector FROM features f
+  WHERE f.bank_id = %(bank)s AND f.vector IS NOT NULL AND {allowed}
+  ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s
+) n
 
 -- name: arm_semantic_indexed
-(SELECT 's' AS arm, f.key AS number, 0 AS block, f.record AS data, f.vector FROM features f
- WHERE f.bank_id = %(bank)s AND f.key <= %(indexed)s AND {allowed}
- ORDER BY f.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions}) LIMIT %(near)s)
-UNION ALL
-(SELECT 's' AS arm, f.key AS number, 0 AS block, f.record AS data, f.vector FROM features f
- WHERE f.bank_id = %(bank)s AND f.key > %(indexed)s AND f.vector IS NOT NULL AND {allowed}
- ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s)
+SELECT 's' AS arm, 0::bigint AS number, 0 AS block,
+  string_agg(int8send(n.key) || n.record || halfvec_send(n.vector), ''::bytea) AS data
+FROM (
+  (SELECT f.key, f.record, f.vector FROM features f
+   WHERE f.bank_id = %(bank)s AND f.key <= %(indexed)s AND {allowed}
+   ORDER BY f.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions}) LIMIT %(near)s)
+  UNION ALL
+  (SELECT f.key, f.record, f.vector FROM features f
+   WHERE f.bank_id = %(bank)s AND f.key > %(indexed)s AND f.vector IS NOT NULL AND {allowed}
+   ORDER BY f.vector <#> %(vector)s, f.key LIMIT %(near)s)
+) n
 
 -- name: arm_keyword
-SELECT 'k' AS arm, p.term AS number, p.block, p.data, NULL::halfvec AS vector FROM postings p
+SELECT 'k' AS arm, p.term AS number, p.block, p.data FROM postings p
 WHERE p.bank_id = %(bank)s AND p.term = ANY(%(terms)s::bigint[])
 
 -- name: arm_temporal
 SELECT 't' AS arm, 0::bigint AS number, 0 AS block,
   string_agg(int8send(w.key) || w.record
-    || float4send(coalesce(-(w.vector <#> %(vector)s), 0)::real), ''::bytea) AS data,
-  NULL::halfvec AS vector
+    || float4send(coalesce(-(w.vector <#> %(vector)s), 0)::real), ''::bytea) AS data
 FROM (
   SELECT f.key, f.record, f.vector FROM features f
   WHERE f.bank_id = %(bank)s AND {allowed} AND f.happened_until - f.happened_from <= 3456000000000
@@ -54,7 +61,8 @@ SELECT string_agg(int8send(w.key), ''::bytea ORDER BY w.key) FROM (
 ) w
 
 -- name: allowed_rows
-SELECT f.key, f.record, f.vector FROM features f
+SELECT string_agg(int8send(f.key) || f.record || coalesce(halfvec_send(f.vector), %(blank)s), ''::bytea)
+FROM features f
 WHERE f.bank_id = %(bank)s AND f.key = ANY(%(keys)s::bigint[]) AND {allowed}
 
 -- name: allowed_records
