@@ -282,3 +282,19 @@ def test_a_new_filter_each_time_does_not_pile_up_memory(memory: Recollect, tagge
     for second in range(200):
         memory.recall(tagged, "parcel", as_of=START + timedelta(days=900, seconds=second))
     assert len(view.snapshot._masks) <= 64
+
+
+def test_source_text_tells_nothing_that_the_tags_hide(memory: Recollect) -> None:
+    turns = [
+        {"speaker": "Ann", "text": "The launch is in May.", "tags": ["all"]},
+        {"speaker": "Ben", "text": "The price will be five euros.", "tags": ["board"]},
+    ]
+    memory.retain("minutes", {"turns": turns, "document_id": "meeting"})
+    memory.retain("minutes", {"content": "The launch will be in Oslo.", "tags": ["all"]})
+    asked = {"tags_match": "any_strict", "include_chunks": True}
+    staff = memory.recall("minutes", "When is the launch?", tags=["all"], **asked)
+    board = memory.recall("minutes", "When is the launch?", tags=["all", "board"], **asked)
+    assert len(staff.results) == 2 and [c.text for c in staff.chunks] == [
+        "The launch will be in Oslo."
+    ]
+    assert {c.document_id for c in board.chunks} > {"meeting"}

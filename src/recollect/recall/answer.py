@@ -25,7 +25,7 @@ from recollect.recall.result import RecallResult, Trace
 from recollect.recall.retrieve import Retrieved
 from recollect.recall.then import columns_then, memories_then
 from recollect.recall.understand import Query
-from recollect.storage.base import Keys, ServedView, Usage, View
+from recollect.storage.base import Filter, Keys, ServedView, Usage, View
 from recollect.telemetry import Run
 from recollect.types import (
     Arm,
@@ -260,7 +260,7 @@ def result_of(
     hits: list[Hit],
     run: Run,
 ) -> RecallResult:
-    wanted = [hit.chunk_id for hit in hits if hit.chunk_id] if request.include_chunks else []
+    wanted = _sources(view, hits, request.allowed) if request.include_chunks else []
     chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
     entities = entity_states(view, _keys(hits), request) if request.include_entities else ()
     sources, truncated = (), False
@@ -286,6 +286,18 @@ def result_of(
         source_facts=sources,
         source_facts_truncated=truncated,
     )
+
+
+def _sources(view: View, hits: list[Hit], allowed: Filter) -> list[str]:
+    """The chunks behind the hits. One in which something was said that the tags hide would tell it,
+    so it stays away."""
+    chunks = [hit.chunk_id for hit in hits if hit.chunk_id]
+    if allowed.tags is None or not chunks:
+        return chunks
+    said = view.said_in(chunks)
+    keys = np.array(sorted({key for keys in said.values() for key in keys}), np.int64)
+    seen = set(keys[view.allows(keys, Filter(tags=allowed.tags))].tolist())
+    return [chunk for chunk in chunks if seen.issuperset(said.get(chunk, ()))]
 
 
 def _keys(hits: list[Hit]) -> Keys:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from recollect.language.terms import query_terms, term_hash
-from recollect.storage.base import Batch, Filter, Store, TagLeaf, TagNode
+from recollect.storage.base import Batch, Filter, NewDocument, Store, TagLeaf, TagNode
 from recollect.testing.claims import EVERYTHING, same_ranking
 from recollect.testing.reference import BANK, Reference, made_up
-from recollect.types import MemoryType
+from recollect.types import Chunk, MemoryType, State
 
 FILTERS = (
     Filter(),
@@ -127,6 +128,25 @@ class ReadingContract:
             assert held.occurred_start == new.memory.occurred_start
             assert sorted(held.entities) == sorted(f"Entity {e}" for e in new.entity_ids)
         assert view.load([999_999]) == {}
+
+    def test_a_chunk_knows_what_was_said_in_it(self) -> None:
+        chunks = tuple(Chunk(f"diary#{n}", "diary", n, "…") for n in range(3))
+        told = next(m for m in self.filled().memories if m.memory.state is State.ACTIVE)
+        new = [
+            replace(
+                told,
+                key=1000 + n,
+                memory=replace(told.memory, id=id, chunk_id=chunk, document_id="diary"),
+            )
+            for n, (id, chunk) in enumerate([("a", "diary#0"), ("b", "diary#1"), ("c", "diary#0")])
+        ]
+        diary = NewDocument("diary", b"1", None, (), {}, chunks)
+        self.store.commit(BANK, lambda _: Batch(documents=[diary], memories=new))
+        found = self.store.view(BANK).said_in([*(c.id for c in chunks), "nobody#0"])
+        assert {c: list(k) for c, k in found.items()} == {
+            "diary#0": [1000, 1002],
+            "diary#1": [1001],
+        }
 
     def test_a_view_does_not_change_when_the_bank_does(self) -> None:
         reference = self.filled()

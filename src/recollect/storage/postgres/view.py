@@ -114,6 +114,12 @@ class ServerView(Asking, ServedView):
         rows = self.fetch("chunks_by_id", ids=list(dict.fromkeys(ids)))
         return {row[0]: Chunk(*row) for row in rows}
 
+    def said_in(self, chunk_ids: Iterable[str]) -> Mapping[str, Sequence[int]]:
+        out: dict[str, list[int]] = {}
+        for chunk_id, key in self.fetch("said_in", ids=list(dict.fromkeys(chunk_ids))):
+            out.setdefault(chunk_id, []).append(key)
+        return out
+
     def document_hash(self, document_id: str) -> bytes | None:
         rows = self.fetch("document_hash", id=document_id)
         return rows[0][0] if rows else None

@@ -156,6 +156,19 @@ class SqliteView(IndexedView):
         )
         return {row[0]: Chunk(row[0], row[1], row[2], row[3]) for row in rows}
 
+    def said_in(self, chunk_ids: Iterable[str]) -> Mapping[str, Sequence[int]]:
+        wanted = orjson.dumps(list(dict.fromkeys(chunk_ids))).decode()
+        rows = self._execute(
+            """SELECT c.id, m.n FROM json_each(?2) w JOIN chunks c ON c.bank = ?1 AND c.id = w.value
+            JOIN memories m ON m.bank = ?1 AND m.document_id = c.document_id AND m.chunk_id = c.id
+            WHERE m.state IN ('active', 'superseded') ORDER BY m.n""",
+            (self.number, wanted),
+        )
+        out: dict[str, list[int]] = {}
+        for chunk_id, n in rows:
+            out.setdefault(chunk_id, []).append(n & KEY_MASK)
+        return out
+
     def document_hash(self, document_id: str) -> bytes | None:
         rows = self._execute(
             "SELECT hash FROM documents WHERE bank = ? AND id = ?", (self.number, document_id)

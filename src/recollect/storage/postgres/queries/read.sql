@@ -85,6 +85,12 @@ WHERE m.bank_id = %(bank)s AND m.id = %(id)s ORDER BY m.state <> 'revised' DESC,
 SELECT c.id, c.document_id, c.position, c.text FROM chunks c
 WHERE c.bank_id = %(bank)s AND c.id = ANY(%(ids)s)
 
+-- name: said_in
+SELECT c.id, m.key FROM chunks c
+JOIN memories m ON m.bank_id = %(bank)s AND m.document_id = c.document_id AND m.chunk_id = c.id
+WHERE c.bank_id = %(bank)s AND c.id = ANY(%(ids)s) AND m.state IN ('active', 'superseded')
+ORDER BY m.key
+
 -- name: document_hash
 SELECT d.hash FROM documents d WHERE d.bank_id = %(bank)s AND d.id = %(id)s
 
