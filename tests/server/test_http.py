@@ -361,3 +361,10 @@ def test_the_front_door_says_where_to_go_on(http: httpx2.Client) -> None:
     assert http.get(said["health"]).status_code == 200
     assert http.get(said["openapi"]).json()["info"]["version"] == said["version"]
     assert "banks" in http.get(said["api"]).json()
+
+
+@pytest.mark.parametrize("where", ["/", "/health", "/health/live", "/health/ready"])
+def test_who_watches_may_ask_for_the_head_alone(http: httpx2.Client, where: str) -> None:
+    answer = http.head(where)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert int(answer.headers["content-length"]) > 0

@@ -67,6 +67,17 @@ async def ready(request: Request) -> Any:
     return await health(request)
 
 
+for _path, _asked, _name in (
+    ("/", index, "get_index"),
+    ("/health", health, "get_health"),
+    ("/health/live", live, "get_liveness"),
+    ("/health/ready", ready, "get_readiness"),
+):  # whoever watches a server often asks for the head alone
+    router.add_api_route(
+        _path, _asked, methods=["HEAD"], operation_id=_name, include_in_schema=False
+    )
+
+
 @router.get("/version", operation_id="get_version", responses=answers(Version))
 async def version(request: Request) -> Any:
     """Which contract is spoken, and which parts of it are served."""
