@@ -298,3 +298,36 @@ def test_source_text_tells_nothing_that_the_tags_hide(memory: Recollect) -> None
         "The launch will be in Oslo."
     ]
     assert {c.document_id for c in board.chunks} > {"meeting"}
+
+
+def test_sources_of_an_observation_are_filtered_like_hits(memory: Recollect) -> None:
+    memory.retain(
+        "staff",
+        [
+            {"id": "pay", "text": "Mia earns 90,000 euros", "tags": ["hr"], "timestamp": "2026-01-01"},
+            {"id": "car", "text": "Mia bought a car", "tags": ["all"], "timestamp": "2026-01-01"},
+            {"id": "rich", "text": "Mia is well off", "tags": ["all"], "timestamp": "2026-02-01",
+             "type": "observation", "source_ids": ["pay", "car"]},
+        ],
+    )  # fmt: skip
+    asked = {"include_source_facts": True, "types": ["observation"]}
+    everything = memory.recall("staff", "Is Mia well off?", **asked)
+    filtered = memory.recall(
+        "staff", "Is Mia well off?", tags=["all"], tags_match="any_strict", **asked
+    )
+    assert {m.id for m in everything.source_facts} == {"pay", "car"}
+    assert {m.id for m in filtered.source_facts} == {"car"}
+
+
+def test_sources_of_an_observation_are_worded_as_they_were_known(memory: Recollect) -> None:
+    facts = [
+        {"id": "car2", "text": "Eva bought a car", "timestamp": "2026-01-01"},
+        {"id": "rich2", "text": "Eva is well off", "timestamp": "2026-02-01",
+         "type": "observation", "source_ids": ["car2"]},
+    ]  # fmt: skip
+    memory.retain("worded", facts)
+    memory.update("worded", "car2", text="Eva bought two cars")
+    for then, text in (("2026-03-01", "Eva bought a car"), (None, "Eva bought two cars")):
+        asked = {"as_of": then, "include_source_facts": True}
+        (source,) = memory.recall("worded", "Is Eva well off?", **asked).source_facts
+        assert source.text == text

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.recall.pack import pack
 from recollect.recall.pool import Pool
 from recollect.recall.request import RecallRequest
-from recollect.storage.base import Keys, View
+from recollect.storage.base import Filter, Keys, View
 from recollect.types import EntityState, Memory, MemoryType
 
 OBSERVED = 5  # observations looked at of one entity
@@ -46,14 +46,16 @@ def entity_states(view: View, keys: Keys, request: RecallRequest) -> tuple[Entit
 def source_facts(
     view: View, observations: Iterable[Memory], request: RecallRequest
 ) -> tuple[tuple[Memory, ...], bool]:
-    """The facts that observations were made from, and whether the tokens cut them short."""
+    """The facts that observations were made from, and whether the tokens cut them short. Of whatever
+    type they are; but what tags or time hide stays hidden."""
+    allowed = replace(request.allowed, types=None)
     left = request.max_source_fact_tokens
     room = _NO_LIMIT if left is None else left
     each = request.max_tokens_per_observation
     out: dict[str, Memory] = {}
     truncated = False
     for observation in observations:
-        facts = [m for m in _sources(view, observation).values() if m.id not in out]
+        facts = [m for m in _visible(view, observation, allowed) if m.id not in out]
         own = room if each is None else min(room, each)
         fitting, rest = _fitting(facts, own)
         room -= own - rest
@@ -81,6 +83,13 @@ def without_sources(
 def _sources(view: View, observation: Memory) -> Mapping[int, Memory]:
     keys = (view.key_of(i) for i in observation.source_ids)
     return view.load([k for k in keys if k is not None])
+
+
+def _visible(view: View, observation: Memory, allowed: Filter) -> Iterable[Memory]:
+    """Its sources that the filter lets through, in the wording that was known then."""
+    found = (view.key_of(i, allowed.as_of) for i in observation.source_ids)
+    keys = np.array([k for k in found if k is not None], np.int64)
+    return view.load(keys[view.allows(keys, allowed)].tolist()).values()
 
 
 def _fitting(memories: Iterable[Memory], room: int) -> tuple[Sequence[Memory], int]:
