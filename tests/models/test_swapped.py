@@ -119,7 +119,7 @@ def test_a_reranker_that_is_late_leaves_the_order_before_it_when_time_is_up(
         memory.retain("a", FACTS)
         memory.recall("a", QUERY, budget="low")  # what is loaded once is loaded
         result = memory.recall("a", QUERY, deadline_ms=4000)
-        service.delay.set()
+    assert [path for path, _, _ in service.requests] == ["/rerank"]  # closing waited for no more
     assert result.results[0].text == FACTS[1]
     assert {d.part: d.reason for d in result.degraded} == {
         "cross-encoder": "the deadline came first"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import ModelError
+from recollect.models.patience import left
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _EXCERPT = 200
@@ -45,7 +46,9 @@ class Client:
         last = "no attempt was made"
         for attempt in range(self.attempts):
             if attempt:
-                time.sleep(self.pause * 2 ** (attempt - 1))
+                time.sleep(max(0.0, min(self.pause * 2 ** (attempt - 1), left())))
+            if left() <= 0:
+                break
             try:
                 return self._send(target, body)
             except urllib.error.HTTPError as error:
@@ -70,7 +73,9 @@ class Client:
             headers["Authorization"] = f"Bearer {self.key}"
         data = json.dumps(body).encode("utf-8")
         request = urllib.request.Request(target, data=data, headers=headers, method="POST")
-        with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+        with urllib.request.urlopen(
+            request, timeout=max(0.001, min(self.timeout, left()))
+        ) as answer:
             content = answer.read()
         try:
             return json.loads(content)

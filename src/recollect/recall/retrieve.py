@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.models.base import Embedder
+from recollect.models.patience import within
 from recollect.recall.arms.graph import graph
 from recollect.recall.arms.keyword import keyword
 from recollect.recall.arms.semantic import semantic
@@ -94,7 +95,11 @@ class Line:
                     span.note(found=len(found))
                 return found
 
-        here = here and self._deadline.left() is None
+        left = self._deadline.left()
+        if left is not None:
+            return partial(
+                _finish, self._workers.submit(_bounded, timed, left), timed, self._deadline
+            )
         future = _done(timed) if here else self._workers.submit(timed)
         return partial(_finish, future, timed, self._deadline)
 
@@ -191,6 +196,11 @@ def _seeds(search: Search, vector: Floats | None, line: Line) -> Found | None:
         "semantic", lambda: semantic(view, vector, allowed, search.depth, search.floor), here=True
     )
     return line.awaited("semantic", answer)
+
+
+def _bounded(work: Callable[[], T], seconds: float) -> T:
+    with within(seconds):
+        return work()
 
 
 def _done(work: Callable[[], T]) -> Future[T]:

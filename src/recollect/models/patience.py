@@ -1,0 +1,30 @@
+"""How long somebody waits for a model that runs elsewhere.
+
+A call that went on after that would only keep who closes the store from going. Apart from the
+rest of HTTP, which takes long to import and is seldom needed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_until: ContextVar[float] = ContextVar("until", default=math.inf)
+
+
+@contextmanager
+def within(seconds: float) -> Generator[None]:
+    """What is asked in here is waited for no longer."""
+    before = _until.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _until.reset(before)
+
+
+def left() -> float:
+    """Seconds; without end where nobody set one."""
+    return _until.get() - time.monotonic()
