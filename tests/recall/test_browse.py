@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from recollect import Recollect
@@ -9,7 +11,7 @@ from recollect.errors import InvalidInput, NotFound
 
 
 @pytest.fixture
-def bank(memory: Recollect) -> str:
+def bank(memory: Recollect) -> Iterator[str]:
     memory.retain(
         "tour",
         [
@@ -21,7 +23,8 @@ def bank(memory: Recollect) -> str:
              "entities": ["Bob"]},
         ],
     )  # fmt: skip
-    return "tour"
+    yield "tour"
+    memory.delete_bank("tour")
 
 
 def texts(memory: Recollect, bank: str, **where: object) -> list[str]:

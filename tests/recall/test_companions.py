@@ -3,6 +3,7 @@ floors on the scores of single stages."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ OBSERVATION = "Alice likes rooibos tea."
 
 
 @pytest.fixture
-def bank(memory: Recollect) -> dict[str, str]:
+def bank(memory: Recollect) -> Iterator[dict[str, str]]:
     """Three facts, and an observation made from the first two."""
     ids = [
         memory.retain("b", {"text": text, "entities": [text.split()[0]]}).ids[0] for text in FACTS
@@ -35,7 +36,8 @@ def bank(memory: Recollect) -> dict[str, str]:
             "entities": ["Alice"],
         },
     )
-    return {"tea": ids[0], "office": ids[1], "kayak": ids[2], "observation": made.ids[0]}
+    yield {"tea": ids[0], "office": ids[1], "kayak": ids[2], "observation": made.ids[0]}
+    memory.delete_bank("b")
 
 
 def test_entities_come_with_what_was_observed_of_them(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,11 +27,12 @@ def test_a_tag_is_resolved_to_those_it_is_like_best_first(said: str, meant: list
 
 
 @pytest.fixture
-def bank(memory: Recollect) -> str:
+def bank(memory: Recollect) -> Iterator[str]:
     memory.retain("f", {"text": "Ada writes code.", "tags": ["typescript", "work"]})
     memory.retain("f", {"text": "Bob writes letters.", "tags": ["gardening"]})
     memory.retain("f", {"text": "Cara writes poems."})
-    return "f"
+    yield "f"
+    memory.delete_bank("f")
 
 
 @pytest.mark.parametrize(
