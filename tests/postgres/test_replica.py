@@ -107,7 +107,7 @@ def pair() -> Iterator[tuple[Any, Standby]]:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replica on a busy machine is not one that is gone."""
-    monkeypatch.setattr("recollect.storage.postgres.store.REPLICA_PATIENCE", 60.0)
+    monkeypatch.setattr("recollect.storage.postgres.store.REPLICA_PATIENCE", 8.0)
     monkeypatch.setattr("recollect.storage.postgres.replica.CONNECTING", 60)
 
 
