@@ -16,6 +16,14 @@ from hypothesis import HealthCheck, settings
 import recollect
 from recollect.testing import open_fake
 
+# Whatever the caller has set for other programs, or for recollect, is not what is tested.
+KEPT = ("RECOLLECT_TEST_DSN", "RECOLLECT_DATA")
+DRAWN = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS")
+for name in list(os.environ):
+    ours = name.startswith("RECOLLECT_") and name not in KEPT
+    if ours or name in DRAWN or name.upper().endswith("_PROXY"):
+        del os.environ[name]
+
 # A shell that runs something in the background has it ignore Ctrl-C, and so would all that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
