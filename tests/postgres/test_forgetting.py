@@ -98,6 +98,15 @@ def test_counts_on_the_banks_row_are_those_of_its_tables(served: Recollect, admi
     assert (size, memories, documents) == (rows, current, held)
 
 
+def test_a_bank_is_cleared_whose_documents_say_the_same_in_words_of_their_own(
+    served: Recollect,
+) -> None:
+    for name, words in (("one", "Bob  runs"), ("two", "Bob runs!"), ("three", "bob runs")):
+        served.retain("b", {"content": words, "document_id": name})
+    assert served.clear("b") == 1
+    assert (served.memories("b"), served.documents("b")) == ([], [])
+
+
 def test_a_deleted_bank_leaves_no_row(served: Recollect, admin: Db) -> None:
     served.retain("gone", [SECRET, *OTHERS], document_id="d")
     served.retain("stays", OTHERS)

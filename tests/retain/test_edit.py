@@ -185,6 +185,15 @@ def test_a_document_forgotten_hands_shared_facts_to_the_other_in_its_words(
     assert memory.recall("b", "marathons").results[0].id == kept.id
 
 
+def test_a_bank_is_cleared_whose_documents_say_the_same_in_words_of_their_own(
+    memory: recollect.Recollect,
+) -> None:
+    for name, words in (("one", "Bob  runs"), ("two", "Bob runs!"), ("three", "bob runs")):
+        memory.retain("b", {"content": words, "document_id": name})
+    assert memory.clear("b") == 1
+    assert (memory.memories("b"), memory.documents("b")) == ([], [])
+
+
 def test_a_document_that_only_repeated_a_fact_takes_back_its_proof(
     memory: recollect.Recollect,
 ) -> None:

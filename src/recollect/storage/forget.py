@@ -77,7 +77,8 @@ class Forgetting:
 
     def key(self, key: int) -> int | None:
         """Where a memory is now, None when it is gone."""
-        key = self.moved.get(key, key)
+        while key in self.moved:  # by each document that left it to the next
+            key = self.moved[key]
         return None if key in self.gone else key
 
     # --- documents ---------------------------------------------------------------------------
@@ -142,7 +143,8 @@ class Forgetting:
     # --- memories ----------------------------------------------------------------------------
 
     def memories(self, keys: Iterable[int]) -> None:
-        pending = list(dict.fromkeys(keys))
+        here = (self.key(key) for key in keys)
+        pending = list(dict.fromkeys(key for key in here if key is not None))
         self._rows.expect(pending)
         while pending:
             key = pending.pop()
