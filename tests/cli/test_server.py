@@ -58,7 +58,7 @@ READING = [
     ("tags", BANK),
     ("stats", BANK),
     ("load", BANK, "m2", "--links", "--revisions"),
-    ("why", BANK, QUESTION, "m1"),
+    ("why", BANK, QUESTION, "m1", "--at", "2030-01-01"),
     ("recall", BANK, QUESTION, "--explain", "--as-of", "2030-01-01", "--entities"),
     ("review", BANK),
     ("configure", BANK),
