@@ -59,7 +59,7 @@ class ServerView(Asking, ServedView):
         names = self.entity_cache.names
         found = {
             row[0]: memory_from_row(
-                self.bank, row, tuple(names[e] for e in row[21] if e in names) if row[21] else ()
+                self.bank, row, tuple([names[e] for e in row[21] if e in names]) if row[21] else ()
             )
             for row in rows
         }
