@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Arm, Memory, Recollect
+from recollect import Arm, Band, Memory, Recollect
 from recollect.models.base import Embedder, Encoded
 from recollect.recall.arms.temporal import temporal
 from recollect.storage.base import Filter
@@ -43,7 +43,7 @@ class Undated:
         self._real = real
 
     def encode_passages(self, texts: Sequence[str]) -> Encoded:
-        return self._real.encode_passages([text.split("] ", 1)[-1] for text in texts])
+        return self._real.encode_passages([text.split(": ", 1)[-1] for text in texts])
 
 
 def stages(memory: Recollect, bank: str, query: str, **options: object) -> set[str]:
@@ -266,6 +266,29 @@ def test_before_and_after_an_event_order_what_happened_by_its_distance(
     years = [[h.id for h in r if h.id.isdigit()] for r in (before, after)]
     assert years[0][:3] == ["2023", "2021", "2019"]
     assert years[1][:2] == ["2025", "2026"]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("What did Alice do before she joined Google?", "thesis"),
+        ("What did Alice do after joining Google?", "move"),
+        ("Before Alice joined Google, what did Bob do?", "boat"),
+    ],
+)
+def test_what_somebody_did_before_an_event_is_not_that_event(
+    memory: Recollect, query: str, first: str
+) -> None:
+    life = [
+        ("join", "Alice joined Google", "2026-03-10"),
+        ("thesis", "Alice finished her thesis", "2026-02-01"),
+        ("move", "Alice moved to Zurich", "2026-04-02"),
+        ("boat", "Bob bought a boat", "2026-02-03"),
+    ]
+    facts = [{"id": i, "text": text, "occurred_start": day} for i, text, day in life]
+    memory.retain("before-and-after", facts)
+    best = memory.recall("before-and-after", query, query_timestamp=ANCHOR).results[0]
+    assert best.id == first and best.band is not Band.NOISE
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from recollect.recall.rerank import cross_encode, late_interaction, with_signal
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.then import columns_then
-from recollect.recall.understand import BY_EVENT, Query, understand
+from recollect.recall.understand import Query, by_event, understand
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
@@ -161,7 +161,7 @@ def _with_event(
     assert event is not None
     find = partial(locate, view, with_.embedder, event, request.allowed)
     window = line.awaited("event", line.start("event", find, here=True))
-    return query if window is None else replace(query, window=window, time_pull=BY_EVENT)
+    return query if window is None else by_event(query, window, view.resolver)
 
 
 def _order(query: Query) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from typing import NamedTuple
 
@@ -83,6 +83,32 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         time,
         window,
         _pull(time, _besides(request.query, time), request.window),
+    )
+
+
+def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
+    """The query with the window that its event gives. Where besides the event hardly more than
+    somebody is named ("What did Alice do before she joined Google?"), the words of the event have
+    said what they had to say: they would only find the event once more."""
+    dated = replace(query, window=window, time_pull=BY_EVENT)
+    event = query.time.event
+    if event is None or query.causal or event.relation not in ("before", "after"):
+        return dated
+    start, end = event.span
+    text = f"{query.text[:start].rstrip()} {query.text[end:].lstrip()}".strip()
+    named = _named(text, resolver)
+    if not named.entities or not OPEN.issuperset(content_terms(named.rest)):
+        return dated
+    terms = query_terms(text)
+    return replace(
+        dated,
+        text=text,
+        terms=terms,
+        hashes=tuple(term_hash(t) for t in terms),
+        entities=named.entities,
+        names=named.names,
+        strangers=named.strangers,
+        rest=named.rest,
     )
 
 
