@@ -100,6 +100,8 @@ def test_a_gate_that_holds_exits_with_0_and_one_that_does_not_with_1(file: Path)
         ("--split", "holdout"),
         ("--bank", "nobody"),
         ("--budget", "endless"),
+        ("--seed", "-1"),
+        ("--fail-under", ""),
     ],
 )
 def test_an_option_that_cannot_be_used_exits_with_2_and_a_hint(
@@ -131,6 +133,19 @@ def test_queries_alone_are_asked_of_a_bank_that_exists(tmp_path: Path) -> None:
     path.write_text(json.dumps({"query": "Where did Ana move?", "gold": [made]}))
     result = run(str(path), "--db", str(db), "--bank", "ana", "--json")
     assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
+
+
+def test_gold_that_is_no_memory_of_the_bank_is_an_error_and_not_a_miss(tmp_path: Path) -> None:
+    import recollect
+
+    db = tmp_path / "own.db"
+    with recollect.open(str(db)) as memory:
+        memory.retain("ana", "Ana moved to Lisbon.")
+    path = tmp_path / "queries.jsonl"
+    path.write_text(json.dumps({"query": "Where did Ana move?", "gold": ["m-1"]}))
+    result = run(str(path), "--db", str(db), "--bank", "ana")
+    assert result.exit_code == 2
+    assert "m-1" in result.stderr
 
 
 def test_measuring_a_file_leaves_the_users_store_alone(file: Path, tmp_path: Path) -> None:

@@ -131,6 +131,8 @@ def _measure(
         with recollect.open(where) if where else recollect.open() as memory:
             memory.warm()  # loading models is no part of a recall
             system = Recollect(memory, RecallOptions(budget, max_tokens))
+            for bank in () if owned else dataset.banks:
+                system.expect(bank)
             report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
             if ablated:
                 parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from recollect.errors import NotFound
 from recollect.eval.data import Bank, Query, Unit
 from recollect.eval.metrics import Ranked
 from recollect.eval.trouble import DatasetError
@@ -76,6 +77,19 @@ class Recollect:
                     self._memories[bank.id, unit.id],
                     self._memories[bank.id, unit.superseded_by],
                 )
+
+    def expect(self, bank: Bank) -> None:
+        """Of a bank that is there already, gold and forbidden ids are memories: one that is not
+        there would silently count as never found."""
+        for query in bank.queries:
+            for id in (*query.gold, *query.forbidden):
+                try:
+                    self._memory.load(bank.id, id)
+                except NotFound as cause:
+                    raise DatasetError(
+                        f"query {query.id!r}: {cause.message}",
+                        hint="without units in the file, gold and forbidden are ids of memories",
+                    ) from cause
 
     def _remember(self, bank: str, unit: str, memory_ids: Sequence[str]) -> None:
         if not memory_ids:
