@@ -225,6 +225,7 @@ def _schema(path: Path) -> str:
 def _banks(session: Session) -> Iterator[Finding]:
     from recollect.cli.output import held
     from recollect.errors import RecollectError
+    from recollect.models.registry import way_back
 
     try:
         with session.existing_store() as memory:
@@ -239,12 +240,8 @@ def _banks(session: Session) -> Iterator[Finding]:
             for bank in memory.banks():
                 fits = bank.embedder == mine
                 says = f"{held(bank)}, embedded with {bank.embedder}"
-                hint = (
-                    None
-                    if fits
-                    else f"this process uses {mine}: open it with RECOLLECT_EMBEDDER={bank.embedder}"
-                )
-                yield Finding(f"bank {bank.id}", fits, says, hint)
+                hint = f"this process uses {mine}: {way_back(bank.embedder, bank.id)}"
+                yield Finding(f"bank {bank.id}", fits, says, None if fits else hint)
                 if fits:
                     yield _tried(f"bank {bank.id}", lambda b=bank.id: _searched(memory, b))
     except RecollectError as error:

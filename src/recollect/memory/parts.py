@@ -110,10 +110,12 @@ class Parts:
                 raise
             return  # a service that is down: a recall says so and does without, a retain fails
         if held[:2] != mine[:2]:
+            from recollect.models.registry import way_back
+
             raise OtherModel(
                 f"bank {bank!r} was embedded with {held[0]} ({held[1]} dimensions), "
                 f"this process uses {mine[0]} ({mine[1]})",
-                hint=f"{_way_back(held[0])}make its vectors anew: recollect reembed {bank}",
+                hint=way_back(held[0], bank),
             )
 
     def close(self) -> None:
@@ -130,13 +132,3 @@ class Parts:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _way_back(model: str) -> str:
-    """A shipped model can be asked for by its name; the name of another is no path and no URL."""
-    from recollect.models.registry import RETIRED, shipped_models
-
-    if model in RETIRED:
-        return ""
-    named = f"embedder={model!r}" if model in shipped_models() else "that model"
-    return f"open it with {named}, or "

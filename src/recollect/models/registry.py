@@ -53,6 +53,16 @@ def shipped_models() -> tuple[str, ...]:
     return tuple(sorted(p.parent.name for p in WEIGHTS.glob("*/recollect.json")))
 
 
+def way_back(model: str, bank: str) -> str:
+    """What to do about a bank that was embedded with another model. A shipped one can be asked for
+    by its name; the name of another is no path and no URL."""
+    anew = f"make its vectors anew: recollect reembed {bank}"
+    if model in RETIRED:
+        return anew
+    named = f"embedder={model!r}" if model in shipped_models() else "that model"
+    return f"open it with {named}, or {anew}"
+
+
 def _is_url(spec: str) -> bool:
     return "://" in spec
 
