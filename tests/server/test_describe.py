@@ -86,6 +86,16 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def test_a_stream_is_as_described() -> None:
+    """Which a random request seldom asks for rightly."""
+    operation = API["/v1/default/banks/{bank_id}/memories/recall/stream"]["POST"]
+    asked_well = {"body": {"query": "Who met Bob?"}, "media_type": "application/json"}
+    answer = operation.Case(path_parameters={"bank_id": "b"}, **asked_well).call_and_validate(
+        checks=CHECKS
+    )
+    assert answer.content.startswith(b"event: stage")
+
+
 @API.parametrize()
 @settings(
     max_examples=EXAMPLES,

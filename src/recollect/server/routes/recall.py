@@ -83,7 +83,8 @@ def _nothing(bank: str, body: RecallBody) -> RecallResult:
         200: {
             "description": "Server-sent events: `stage` while it runs, then one `result` (as "
             "recall answers) or one `problem`.",
-            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+            # No schema: of events some read it as that of the stream, some as that of each.
+            "content": {MEDIA_TYPE: {}},
         },
     },
     dependencies=[reading],
