@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RECOLLECT = [sys.executable, "-m", "recollect.cli"]
+RECOLLECT = [sys.executable, "-m", "recollect"]
 PATIENCE_S = 120
 
 
