@@ -23,7 +23,7 @@ from recollect.storage.base import (
 from recollect.storage.index.bank import Snapshot
 from recollect.storage.index.columns import Rows
 from recollect.storage.index.nearest import nearest_of_many
-from recollect.storage.ranking import counted, distinct
+from recollect.storage.ranking import counted, distinct, widened
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
 _COLUMNS = tuple(field.name for field in fields(Columns))[1:]
@@ -66,6 +66,9 @@ class IndexedView(ABC):
 
     def similarity(self, vector: Floats, keys: Keys) -> Floats:
         return self.snapshot.similarity(vector, self.snapshot.rows_of(keys))
+
+    def vectors(self, keys: Keys) -> Floats:
+        return widened(self.snapshot.vectors.take(self.snapshot.rows_of(keys), axis=0))
 
     def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]:
         return self.snapshot.among(keys, self.snapshot.mask(allowed))

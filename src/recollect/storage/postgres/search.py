@@ -34,7 +34,7 @@ from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import NONE, Head, Session, Settings
-from recollect.storage.ranking import exact_dots, top
+from recollect.storage.ranking import exact_dots, top, widened
 
 SIFTED = 2000  # more memories than this at once are compared in the database, in half precision
 SAMPLE = 256  # memories looked at to estimate how many a filter lets through
@@ -189,6 +189,11 @@ class Searching(Asking):
             rows = inside.rows
         scores, known = _aligned(rows["key"], rows["similar"], keys)
         return np.where(known, scores, 0).astype(np.float32)
+
+    def vectors(self, keys: Keys) -> Floats:
+        self._hold(keys)
+        held = widened(self.fetched.vectors[self.fetched.rows(keys)])
+        return np.where(self.fetched.has(keys)[:, None], held, np.float32(0))
 
     def _hold(self, keys: Keys) -> None:
         """Read what is not here yet of these."""
