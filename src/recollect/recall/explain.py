@@ -69,9 +69,19 @@ def _relevance(pool: Pool, row: int) -> Explanation:
 
 
 def _own(pool: Pool, row: int, value: float) -> Explanation:
+    bridged = pool.bridged
+    if bridged is None or not bridged.lift[row]:
+        return _judged(pool, row, value)
+    lift = Explanation(
+        float(bridged.lift[row]), "towards a better hit that it shares names with or is like"
+    )
+    return _judged(pool, row, value, (lift,))
+
+
+def _judged(pool: Pool, row: int, value: float, lifts: tuple[Explanation, ...] = ()) -> Explanation:
     calibration = pool.calibration
     if pool.rest is not None and pool.rest.rows[row]:
-        return _own(pool.rest.judged, row, value)
+        return _judged(pool.rest.judged, row, value, lifts)
     if calibration is None:
         return Explanation(value, "relevance, spread by fused rank", (_fused(pool, row),))
     parts = [
@@ -81,6 +91,7 @@ def _own(pool: Pool, row: int, value: float) -> Explanation:
         )
         for name, term in pool.terms.items()
     ]
+    parts += lifts
     bias = Explanation(calibration.bias, "bias")
     logit = Explanation(bias.value + sum(t.value for t in parts), "logit", (bias, *parts), "sum")
     return Explanation(value, "relevance", (logit,), "sigmoid")

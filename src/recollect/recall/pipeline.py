@@ -16,6 +16,7 @@ from recollect.models.base import Embedder, Reranker
 from recollect.recall.answer import Ranked, considered, packed, result_of
 from recollect.recall.answerable import READ, answerable, reason
 from recollect.recall.boost import boost
+from recollect.recall.bridge import bridge
 from recollect.recall.event import locate
 from recollect.recall.follow import follow
 from recollect.recall.fuse import RRF, WEIGHTED, fuse
@@ -77,7 +78,7 @@ def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
 
 
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
-    """Everything but packing: understand → retrieve → fuse → rerank → follow → boost → answerable."""
+    """Everything but packing: understand → retrieve → fuse → rerank → bridge → follow → boost → answerable."""
     deadline = Deadline(run, request.deadline_ms)
     line = Line(with_.workers, run, deadline)
     depth = search_depth(request, with_.settings)
@@ -99,6 +100,11 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
     deep = request.budget == "high"
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
+    if linked:
+        with run.stage("bridge") as span:
+            bar = least_similarity(with_.embedder.name)
+            pool = bridge(view, query, pool, with_.settings.rerank_candidates, bar)
+            span.note(lifted=0 if pool.bridged is None else int((pool.bridged.lift > 0).sum()))
     if linked and (query.causal or deep):
         with run.stage("follow"):
             rest = _rest(with_, query, line) if deep and query.entities else None

@@ -44,6 +44,15 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
+class Bridged:
+    """How far each candidate was lifted towards a better hit, and which hit that was."""
+
+    lift: Floats  # of the logit; 0 for none
+    over: NDArray[np.int64]  # row of that hit; -1 for none
+    own: Floats  # relevance before
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     keys: Keys
     arms: Mapping[Arm, ArmColumn]
@@ -58,6 +67,7 @@ class Pool:
     relevance: Floats = field(default_factory=lambda: np.empty(0, np.float32))
     calibration: Calibration | None = None  # whose logit the terms are
     rest: Rest | None = None
+    bridged: Bridged | None = None
     support: Support | None = None
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     final: Floats = field(default_factory=lambda: np.empty(0, np.float32))

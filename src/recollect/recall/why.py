@@ -58,7 +58,8 @@ def _direct(
     row = ranked.pool.at(key)
     if row is None:
         return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
-    stages += [_fused(ranked, row), _reranked(ranked, row, with_), _boosted(ranked, row)]
+    stages += [_fused(ranked, row), _reranked(ranked, row, with_)]
+    stages += [*_bridged(view, ranked, row), _boosted(ranked, row)]
     stages.append(_answerable(view, ranked))
     verdict, place = _packed(view, ranked, row, request, with_)
     return replace(
@@ -197,7 +198,8 @@ def _fused(ranked: Ranked, row: int) -> StageVerdict:
 
 
 def _reranked(ranked: Ranked, row: int, with_: Recalling) -> StageVerdict:
-    relevance = float(ranked.pool.relevance[row])
+    bridged = ranked.pool.bridged
+    relevance = float((ranked.pool.relevance if bridged is None else bridged.own)[row])
     late = ranked.pool.signals.get("late")
     seen = late is not None and not bool(np.isnan(late[row]))
     says = f"relevance {relevance:.3f}" + ("" if seen or late is None else ", not reranked")
@@ -205,6 +207,18 @@ def _reranked(ranked: Ranked, row: int, with_: Recalling) -> StageVerdict:
         None if seen or late is None else f"a fused rank within {with_.settings.rerank_candidates}"
     )
     return StageVerdict("rerank", True, says, needed, {"relevance": relevance})
+
+
+def _bridged(view: View, ranked: Ranked, row: int) -> list[StageVerdict]:
+    """Of a memory that a better hit led to."""
+    pool, bridged = ranked.pool, ranked.pool.bridged
+    if bridged is None or not bridged.lift[row]:
+        return []
+    key = int(pool.keys[bridged.over[row]])
+    hit = view.load([key])[key]
+    relevance = float((pool.relevance if pool.support is None else pool.support.own)[row])
+    says = f"relevance {relevance:.3f}: it shares names with a better hit, {hit.id}, or is like it"
+    return [StageVerdict("bridge", True, says, numbers={"over": hit.id, "relevance": relevance})]
 
 
 def _because(name: str, ranked: Ranked, row: int) -> str:

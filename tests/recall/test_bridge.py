@@ -1,0 +1,198 @@
+"""What the best hits lead to: a candidate that shares a name with one of them, or is like it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.recall.columns import pool as ranking
+
+from recollect import Recollect
+from recollect.language.entities import EntityResolver
+from recollect.recall.bridge import CEILING, COMMON, LONG, bridge
+from recollect.recall.pool import Pool
+from recollect.recall.request import recall_request
+from recollect.recall.understand import understand
+from recollect.storage.base import Floats, Keys, View
+from recollect.types import Explanation
+
+SHORT = "who is it"
+REQUEST = " ".join(["word"] * LONG)
+BAR = 0.2
+
+
+class Named:
+    """A view that knows what its memories name and where their vectors point."""
+
+    def __init__(self, names: Sequence[Sequence[int]], vectors: Floats | None) -> None:
+        self._names = names
+        self._vectors = np.eye(len(names), dtype=np.float32) if vectors is None else vectors
+
+    def entities_of(self, keys: Keys) -> list[list[int]]:
+        return [list(self._names[key - 1]) for key in keys.tolist()]
+
+    def vectors(self, keys: Keys) -> Floats:
+        return self._vectors[keys - 1]
+
+
+def bridged(
+    relevance: Sequence[float],
+    names: Sequence[Sequence[int]],
+    *,
+    text: str = SHORT,
+    asked: Sequence[int] = (),
+    vectors: Floats | None = None,
+    limit: int = 300,
+) -> Pool:
+    """The candidates' relevance, best first, and the numbers of the names that each holds."""
+    request = recall_request(text, now=datetime(2026, 11, 15, tzinfo=UTC))
+    query = replace(understand(request, EntityResolver([])), entities=tuple(asked))
+    view = cast(View, Named(names, vectors))
+    return bridge(view, query, ranking(relevance, [1] * len(names)), limit, BAR)
+
+
+def lifted(pool: Pool) -> list[int]:
+    return [] if pool.bridged is None else np.flatnonzero(pool.bridged.lift).tolist()
+
+
+def test_a_name_shared_with_the_best_hit_lifts() -> None:
+    pool = bridged([0.6, 0.01, 0.01], [[7], [8], [7]])
+    assert lifted(pool) == [2]
+    assert 0.01 < pool.relevance[2] < CEILING
+
+
+def test_a_name_that_was_asked_for_leads_nowhere() -> None:
+    assert lifted(bridged([0.6, 0.01, 0.01], [[7], [8], [7]], asked=[7])) == []
+
+
+def test_a_name_that_everybody_holds_leads_nowhere() -> None:
+    count = COMMON + 1
+    assert lifted(bridged([0.6] + [0.01] * (count - 1), [[7]] * count)) == []
+
+
+def test_a_rarer_name_lifts_further() -> None:
+    rare = bridged([0.6, 0.01, 0.01, 0.01], [[7], [7], [8], [9]])
+    common = bridged([0.6, 0.01, 0.01, 0.01], [[7], [7], [7], [7]])
+    assert rare.relevance[1] > common.relevance[1]
+
+
+def test_a_memory_of_many_names_is_about_none_of_them() -> None:
+    about = bridged([0.6, 0.01], [[7], [7]])
+    lists = bridged([0.6, 0.01], [[7], [7, 8, 9, 10, 11]])
+    assert about.relevance[1] > lists.relevance[1]
+
+
+def test_what_was_lifted_leads_on() -> None:
+    pool = bridged([0.6, 0.01, 0.01, 0.011], [[7], [7, 8], [8], [9]])
+    assert lifted(pool) == [1, 2]
+    assert pool.bridged is not None
+    assert pool.bridged.over.tolist() == [-1, 0, 1, -1]
+
+
+def test_what_is_like_a_hit_is_lifted_for_a_long_request() -> None:
+    vectors = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    pool = bridged([0.6, 0.01, 0.01], [[], [], []], text=REQUEST, vectors=vectors)
+    assert pool.relevance[1] > pool.relevance[2]
+
+
+def test_the_shorter_the_question_the_less_likeness_counts() -> None:
+    vectors = np.array([[1, 0], [0.8, 0.6]], np.float32)
+    long = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=vectors)
+    short = bridged([0.6, 0.01], [[], []], text=SHORT, vectors=vectors)
+    assert 0.01 < short.relevance[1] < long.relevance[1]
+
+
+def test_candidates_beyond_the_limit_are_left_alone() -> None:
+    assert lifted(bridged([0.6, 0.01, 0.01], [[7], [8], [7]], limit=2)) == []
+
+
+def test_without_candidates_there_is_nothing_to_lift() -> None:
+    assert len(bridged([], [])) == 0
+
+
+chances = st.floats(2**-20, 1, width=32)
+held = st.lists(st.integers(1, 6), max_size=4, unique=True)
+
+
+@given(
+    st.lists(st.tuples(chances, held), min_size=1, max_size=20), st.sampled_from([SHORT, REQUEST])
+)
+def test_nothing_falls_and_nothing_gets_past_its_bridge_or_the_ceiling(
+    candidates: list[tuple[float, list[int]]], text: str
+) -> None:
+    relevance = np.array([chance for chance, _ in candidates], np.float32)
+    vectors = np.ones((len(candidates), 1), np.float32)
+    pool = bridged(relevance.tolist(), [n for _, n in candidates], text=text, vectors=vectors)
+    assert (pool.relevance >= relevance).all()
+    for row in lifted(pool):
+        assert pool.bridged is not None
+        most = min(float(pool.relevance[pool.bridged.over[row]]), CEILING)
+        assert pool.relevance[row] <= most + 1e-6
+
+
+# --- in a bank ---------------------------------------------------------------------------------
+
+QUESTION = "Who is the spouse of the director of The Silent Harbour?"
+
+
+@pytest.fixture(scope="module")
+def films(memory: Recollect) -> str:
+    """The answer shares no word with the question, only a name with what tells of the film."""
+    others = ("Ana Lund", "Piet Moor", "Jo Hart", "Kim Vega", "Lea Brandt", "Max Olsen")
+    memory.retain(
+        "films",
+        [
+            {"id": "film", "text": "The Silent Harbour is a film directed by Vera Castellan."},
+            {"id": "answer", "text": "Vera Castellan married Tomas Reiter."},
+            *({"text": f"{who} lives near the harbour with a cat."} for who in others),
+        ],
+    )
+    return "films"
+
+
+def test_the_second_step_comes_before_what_only_sounds_alike(memory: Recollect, films: str) -> None:
+    found = [hit.id for hit in memory.recall(films, QUESTION)]
+    assert found[0] == "film"
+    assert "answer" in found[1:3]
+
+
+def test_the_tree_of_what_was_lifted_adds_up(memory: Recollect, films: str) -> None:
+    hit = next(h for h in memory.recall(films, QUESTION) if h.id == "answer")
+    assert hit.explanation is not None
+    relevance = hit.explanation.details[0]
+    (logit,) = relevance.details
+    assert any("towards a better hit" in part.description for part in logit.details)
+    assert logit.value == pytest.approx(sum(part.value for part in logit.details), abs=1e-6)
+    assert relevance.value == pytest.approx(1 / (1 + math.exp(-logit.value)), abs=1e-5)
+
+
+def test_why_names_the_hit_that_led_there(memory: Recollect, films: str) -> None:
+    why = memory.why(films, QUESTION, "answer")
+    verdict = next(s for s in why.stages if s.stage == "bridge")
+    assert verdict.numbers["over"] == "film"
+    reranked = next(s for s in why.stages if s.stage == "rerank")
+    assert reranked.numbers["relevance"] < verdict.numbers["relevance"]
+
+
+def test_the_trace_counts_what_was_lifted(memory: Recollect, films: str) -> None:
+    trace = memory.recall(films, QUESTION, trace=True).trace
+    assert trace is not None
+    stage = next(s for s in trace.stages if s.stage == "bridge")
+    assert stage.detail["lifted"] >= 1
+
+
+def test_without_the_graph_nothing_is_lifted(memory: Recollect, films: str) -> None:
+    hits = memory.recall(films, QUESTION, without=("graph",))
+    assert not any(_said(hit.explanation, "towards a better hit") for hit in hits)
+
+
+def _said(tree: Explanation | None, words: str) -> bool:
+    assert tree is not None
+    return words in tree.description or any(_said(part, words) for part in tree.details)
