@@ -192,8 +192,10 @@ class Searching(Asking):
 
     def vectors(self, keys: Keys) -> Floats:
         self._hold(keys)
-        held = widened(self.fetched.vectors[self.fetched.rows(keys)])
-        return np.where(self.fetched.has(keys)[:, None], held, np.float32(0))
+        known = self.fetched.has(keys)
+        out = np.zeros((len(keys), self.fetched.vectors.shape[1]), np.float32)
+        out[known] = widened(self.fetched.vectors[self.fetched.rows(keys[known])])
+        return out
 
     def _hold(self, keys: Keys) -> None:
         """Read what is not here yet of these."""
