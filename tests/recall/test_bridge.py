@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.recall.columns import columns as columns_of
 from tests.recall.columns import pool as ranking
 
 from recollect import Recollect
 from recollect.language.entities import EntityResolver
+from recollect.recall.boost import DAY
 from recollect.recall.bridge import CEILING, COMMON, LONG, bridge
 from recollect.recall.pool import Pool
 from recollect.recall.request import recall_request
@@ -50,12 +52,15 @@ def bridged(
     asked: Sequence[int] = (),
     vectors: Floats | None = None,
     limit: int = 300,
+    **columns: Sequence[int],
 ) -> Pool:
     """The candidates' relevance, best first, and the numbers of the names that each holds."""
     request = recall_request(text, now=datetime(2026, 11, 15, tzinfo=UTC))
     query = replace(understand(request, EntityResolver([])), entities=tuple(asked))
     view = cast(View, Named(names, vectors))
-    return bridge(view, query, ranking(relevance, [1] * len(names)), limit, BAR)
+    candidates = ranking(relevance, [1] * len(names))
+    candidates = replace(candidates, columns=columns_of(candidates.keys, **columns))
+    return bridge(view, query, candidates, limit, BAR)
 
 
 def lifted(pool: Pool) -> list[int]:
@@ -107,6 +112,39 @@ def test_the_shorter_the_question_the_less_likeness_counts() -> None:
     long = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=vectors)
     short = bridged([0.6, 0.01], [[], []], text=SHORT, vectors=vectors)
     assert 0.01 < short.relevance[1] < long.relevance[1]
+
+
+def at(*hours: int) -> dict[str, list[int]]:
+    moments = [hour * DAY // 24 for hour in hours]
+    return {"happened_from": moments, "happened_until": moments}
+
+
+NOBODY: list[list[int]] = [[], [], [], []]
+
+
+def test_what_happened_the_same_day_as_the_best_hit_is_lifted() -> None:
+    pool = bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **at(8, 23, 25, 99))
+    assert lifted(pool) == [1]
+
+
+def test_a_name_and_a_day_lift_further_than_a_name() -> None:
+    names = [[7], [7], [8], [9]]
+    alone, both = (bridged([0.6, 0.01, 0.01, 0.01], names, **at(8, h, 70, 99)) for h in (30, 9))
+    assert both.relevance[1] > alone.relevance[1]
+
+
+def test_a_day_that_most_candidates_share_leads_nowhere() -> None:
+    assert lifted(bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **at(8, 9, 10, 99))) == []
+
+
+def test_a_month_is_no_day() -> None:
+    month = {"happened_from": [0] * 4, "happened_until": [30 * DAY, 30 * DAY, DAY, DAY]}
+    assert lifted(bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **month)) == []
+
+
+def test_turns_of_a_conversation_are_not_lifted_for_their_day() -> None:
+    pool = bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **at(8, 9, 70, 99), before=[0, 1, 0, 0])
+    assert lifted(pool) == []
 
 
 def test_candidates_beyond_the_limit_are_left_alone() -> None:

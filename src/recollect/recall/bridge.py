@@ -7,7 +7,9 @@ several places that tell of one thing. So the best hits are bridges. A candidate
 - for a name that both hold and nobody asked for: the further, the rarer the name is among the candidates
   and the fewer other names the candidate holds;
 - for its likeness, if the query is long: a short question has its answer in one place, and what is
-  like that is not the answer.
+  like that is not the answer;
+- for the day on which both happened: records of one day tell of one thing more often than not. In a
+  conversation everything was said that day, and the turns beside are what belongs to a turn.
 
 It never gets past the bridge, nor past CEILING: being reached says where it belongs, not that it is
 an answer. What was lifted can be the next bridge.
@@ -16,26 +18,30 @@ an answer. What was lifted can be the next bridge.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall.boost import DAY
 from recollect.recall.pool import Bridged, Pool
 from recollect.recall.relevance import sigmoid
 from recollect.recall.understand import Query
-from recollect.storage.base import Floats, View
+from recollect.storage.base import NO_TIME, Columns, Floats, View
+from recollect.storage.ranking import distinct
 
 # As `python -m training.fit_bridge` has them.
 BRIDGES = 3
 LIFT = 0.8  # of the way, at most
 CEILING = 0.2
-COMMON = 50  # a name that more candidates hold leads nowhere
+COMMON = 50  # a name or a day that more candidates hold leads nowhere
+SAME_DAY = 0.4  # of what is left of the way
 LONG = 20  # words of a query from which on likeness counts in full
 
 Numbers = NDArray[np.float64]
+Days = NDArray[np.int64]
 _NONE = -1
 
 
@@ -74,13 +80,18 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
     keys = pool.keys[:limit]
     names = leading(view.entities_of(keys), query.entities)
     alike = Likeness(view.vectors(keys), bar, min(1.0, len(query.text.split()) / LONG))
+    days = days_of(pool.columns, len(keys))
     own = _logits(pool.relevance[: len(keys)])
     reached, over = own.copy(), np.full(len(pool), _NONE)
     ceiling = math.log(CEILING / (1 - CEILING))
-    for row in _best(pool, reached):
+    left = np.ones(len(keys), np.bool_)
+    for _ in range(min(BRIDGES, len(keys))):
+        # The best as things stand by now; of equals the one that was fused best.
+        row = int(np.where(left, reached, -np.inf).argmax())
+        left[row] = False
         share = LIFT * np.maximum(names.shared_with(row), alike.of(row))
-        target = min(reached[row], ceiling)
-        lifted = own + share * np.maximum(target - own, 0)
+        share += (1 - share) * SAME_DAY * same_day(days, row)
+        lifted = own + share * np.maximum(min(reached[row], ceiling) - own, 0)
         better = np.flatnonzero(lifted > reached)
         reached[better], over[better] = lifted[better], row
     if not (over != _NONE).any():
@@ -98,22 +109,31 @@ def leading(named: Sequence[Sequence[int]], asked: Sequence[int]) -> Names:
     """The names that at least two and not too many candidates hold, without those asked for."""
     held = np.fromiter(map(len, named), np.int64, len(named))
     name = np.fromiter(chain.from_iterable(named), np.int64, int(held.sum()))
-    row = np.repeat(np.arange(len(named)), held)
-    known, number, count = np.unique(name, return_inverse=True, return_counts=True)
+    known = distinct(name)
+    number = known.searchsorted(name)
+    count = np.bincount(number, minlength=len(known))
     rarity = 1 / np.log2(np.maximum(count, 2))
-    rarity[(count < 2) | (count > COMMON) | np.isin(known, np.array(asked, np.int64))] = 0
+    rarity[(count < 2) | (count > COMMON)] = 0
+    for entity in asked:
+        rarity[known == entity] = 0
     kept = np.flatnonzero(rarity[number])
+    row = np.repeat(np.arange(len(named)), held)
     return Names(row[kept], number[kept], rarity, held.astype(np.float64))
 
 
-def _best(pool: Pool, reached: Numbers) -> Iterator[int]:
-    """The bridges, best first, as things stand when the next one is asked for; ties by key."""
-    left = np.ones(len(reached), np.bool_)
-    for _ in range(min(BRIDGES, len(reached))):
-        rows = np.flatnonzero(left & (reached == reached[left].max()))
-        row = int(rows[np.argmin(pool.keys[rows])])
-        left[row] = False
-        yield row
+def days_of(columns: Columns, count: int) -> Days:
+    """The day of each of the first candidates; none for turns of a conversation and for what is
+    undated or took longer."""
+    began, ended = columns.happened_from[:count], columns.happened_until[:count]
+    dated = (began != NO_TIME) & (ended - began <= DAY) & (columns.before[:count] == 0)
+    return np.where(dated, began // DAY, _NONE)
+
+
+def same_day(days: Days, row: int) -> NDArray[np.bool_]:
+    """Whose day is the row's; nobody's when it has none, or one that too many share."""
+    same = days == days[row]
+    rare = days[row] != _NONE and np.count_nonzero(same) <= min(COMMON, len(days) // 2)
+    return same if rare else np.zeros(len(days), np.bool_)
 
 
 def _logits(chance: Floats) -> Numbers:

@@ -217,7 +217,9 @@ def _bridged(view: View, ranked: Ranked, row: int) -> list[StageVerdict]:
     key = int(pool.keys[bridged.over[row]])
     hit = view.load([key])[key]
     relevance = float((pool.relevance if pool.support is None else pool.support.own)[row])
-    says = f"relevance {relevance:.3f}: it shares names with a better hit, {hit.id}, or is like it"
+    says = (
+        f"relevance {relevance:.3f}: a better hit, {hit.id}, shares names or its day, or is like it"
+    )
     return [StageVerdict("bridge", True, says, numbers={"over": hit.id, "relevance": relevance})]
 
 
