@@ -93,13 +93,17 @@ def within(name: str, text: str) -> bool:
 def steps(passages: dict[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str, str]]:
     """(question, first passage, second passage); no passage is the first step of two questions."""
     about: dict[str, list[str]] = {}
+    holding: dict[str, list[str]] = {}  # by each word
     for passage in passages:
+        for word in set(re.findall(r"\w+", passage)):
+            holding.setdefault(word, []).append(passage)
         name = subject(passage)
         if name:
             about.setdefault(name, []).append(passage)
     used: Counter[str] = Counter()
     for name, seconds in about.items():
-        naming = [p for p in passages if name in p and within(name, p)]
+        fewest = min((holding.get(word, []) for word in re.findall(r"\w+", name)), key=len)
+        naming = [p for p in fewest if name in p and within(name, p)]
         if len(naming) > 12:
             continue
         for first in naming:
