@@ -51,6 +51,7 @@ VARIANTS: tuple[dict[str, float], ...] = (
     {},
     {"LONG": NEVER},  # names alone
     {"COMMON": 0},  # likeness alone
+    {"SAME_DAY": 0},  # names and likeness
     {"LONG": 1},  # likeness in full for short questions, too
     {"LIFT": 0.5},
     {"LIFT": 0.9},
