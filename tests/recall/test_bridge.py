@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recall.columns import columns as columns_of
-from tests.recall.columns import pool as ranking
 
 from recollect import Recollect
 from recollect.language.entities import EntityResolver
@@ -24,6 +22,9 @@ from recollect.recall.request import recall_request
 from recollect.recall.understand import understand
 from recollect.storage.base import Floats, Keys, View
 from recollect.types import Explanation
+
+from .columns import columns as columns_of
+from .columns import pool as ranking
 
 SHORT = "who is it"
 REQUEST = " ".join(["word"] * LONG)

@@ -32,7 +32,7 @@ from recollect.storage.ranking import idf
 from recollect.types import Arm, Explanation, Memory
 
 AMONG = 50  # the best by similarity, of which the first must stand out
-FEW = 20  # memories, among which none stands out
+FEW = 60  # memories: they fit a prompt together, and none stands out among them
 READ = 5  # hits that are searched for a word of the query before it is called missing
 NAMED = 3  # words that a reason names
 _EVEN = 0.03  # cosine: candidates that differ by less do not differ
