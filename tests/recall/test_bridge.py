@@ -227,8 +227,11 @@ def test_the_trace_counts_what_was_lifted(memory: Recollect, films: str) -> None
     assert stage.detail["lifted"] >= 1
 
 
-def test_without_the_graph_nothing_is_lifted(memory: Recollect, films: str) -> None:
-    hits = memory.recall(films, QUESTION, without=("graph",))
+@pytest.mark.parametrize("part", ["graph", "rerank"])
+def test_without_the_graph_or_reranking_nothing_is_lifted(
+    memory: Recollect, films: str, part: str
+) -> None:
+    hits = memory.recall(films, QUESTION, without=(part,))
     assert not any(_said(hit.explanation, "towards a better hit") for hit in hits)
 
 

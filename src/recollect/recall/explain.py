@@ -73,7 +73,8 @@ def _own(pool: Pool, row: int, value: float) -> Explanation:
     if bridged is None or not bridged.lift[row]:
         return _judged(pool, row, value)
     lift = Explanation(
-        float(bridged.lift[row]), "towards a better hit that it shares names or its day with, or is like"
+        float(bridged.lift[row]),
+        "towards a better hit that it shares names or its day with, or is like",
     )
     return _judged(pool, row, value, (lift,))
 

@@ -100,7 +100,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
     deep = request.budget == "high"
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
-    if linked:
+    if linked and _reranks(with_.settings, request):
         with run.stage("bridge") as span:
             bar = least_similarity(with_.embedder.name)
             pool = bridge(view, query, pool, with_.settings.rerank_candidates, bar)
@@ -194,6 +194,11 @@ def search_depth(request: RecallRequest, settings: Settings) -> int:
     ]
 
 
+def _reranks(settings: Settings, request: RecallRequest) -> bool:
+    """Whether anything may change the order that the first stage's signals give."""
+    return settings.reranker != "none" and "rerank" not in request.without
+
+
 def _rerank(
     with_: Recalling, search: Search, found: Retrieved, pool: Pool, run: Run, line: Line
 ) -> tuple[Pool, Calibration | None]:
@@ -203,7 +208,7 @@ def _rerank(
     if settings.reranker == "rrf":
         return spread(pool), None
     first = judge(pool, known["first"])
-    if settings.reranker == "none" or "rerank" in search.request.without or not len(pool):
+    if not _reranks(settings, search.request) or not len(pool):
         return first, known["first"]
     if line.overdue or found.vector is None:
         reason = "the deadline came first" if line.overdue else "the query was not embedded"

@@ -82,7 +82,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         _CAUSAL.search(request.query) is not None,
         time,
         window,
-        _pull(time, _besides(request.query, time), request.window),
+        _pull(request, time),
     )
 
 
@@ -121,17 +121,18 @@ def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
     return content_terms("".join(rest))
 
 
-def _pull(time: QueryTime, besides: tuple[str, ...], given: Window | None) -> TimePull:
+def _pull(request: RecallRequest, time: QueryTime) -> TimePull:
     """Strong for "What did Alice do in March?", where hardly anything else is asked, and none when
     five other terms are. A time longer than a season frames a question more than it is one ("from
     1985 to 1987"): the more is asked besides, the less it says against a memory to be dated
     elsewhere; texts that tell of years tell of many."""
-    others, alone = len(besides), OPEN.issuperset(besides)
-    if given is not None:
-        return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone)
-    window = time.window
-    if window is None:
+    window, given = time.window, request.window is not None
+    if window is None and not given:
         return TimePull(0.0, 0.0)
+    besides = _besides(request.query, time)
+    others, alone = len(besides), OPEN.issuperset(besides)
+    if window is None or given:
+        return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
     if window.start is None or window.end is None or window.end - window.start > SEASON:
         return TimePull(0.0, pull - 1.0, alone)
