@@ -138,6 +138,12 @@ def test_a_day_that_most_candidates_share_leads_nowhere() -> None:
     assert lifted(bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **at(8, 9, 10, 99))) == []
 
 
+def test_what_was_told_without_a_time_has_no_day() -> None:
+    told = at(8, 9, 70, 99)
+    pool = bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **told, fresh_from=told["happened_from"])
+    assert lifted(pool) == []
+
+
 def test_a_month_is_no_day() -> None:
     month = {"happened_from": [0] * 4, "happened_until": [30 * DAY, 30 * DAY, DAY, DAY]}
     assert lifted(bridged([0.6, 0.01, 0.01, 0.01], NOBODY, **month)) == []
@@ -202,6 +208,19 @@ def test_the_second_step_comes_before_what_only_sounds_alike(memory: Recollect, 
     assert "answer" in found[1:3]
 
 
+def test_a_day_counts_where_it_was_given_and_not_the_day_of_telling(memory: Recollect) -> None:
+    texts = ("The dentist moved the appointment.", "The appointment book is green.")
+    other = [f"Note {n}: shelf {n} of the cellar was dusted." for n in range(1, 9)]
+    shelves = [{"text": text, "timestamp": f"2026-0{n}-01"} for n, text in enumerate(other, 1)]
+    lifts: list[float] = []
+    for bank, time in (("dated", {"timestamp": "2026-03-05"}), ("undated", {})):
+        memory.retain(bank, [*({"text": text, **time} for text in texts), *shelves])
+        hits = memory.recall(bank, "Who moved the appointment?")
+        book = next(hit for hit in hits if hit.text == texts[1])
+        lifts.append(_value(book.explanation, "towards a better hit"))
+    assert lifts[0] > lifts[1]
+
+
 def test_the_tree_of_what_was_lifted_adds_up(memory: Recollect, films: str) -> None:
     hit = next(h for h in memory.recall(films, QUESTION) if h.id == "answer")
     assert hit.explanation is not None
@@ -238,3 +257,9 @@ def test_without_the_graph_or_reranking_nothing_is_lifted(
 def _said(tree: Explanation | None, words: str) -> bool:
     assert tree is not None
     return words in tree.description or any(_said(part, words) for part in tree.details)
+
+
+def _value(tree: Explanation | None, words: str) -> float:
+    """Of the part that says so; 0 where none does."""
+    assert tree is not None
+    return tree.value if words in tree.description else sum(_value(p, words) for p in tree.details)

@@ -122,10 +122,11 @@ def leading(named: Sequence[Sequence[int]], asked: Sequence[int]) -> Names:
 
 
 def days_of(columns: Columns, count: int) -> Days:
-    """The day of each of the first candidates; none for turns of a conversation and for what is
-    undated or took longer."""
+    """The day of each of the first candidates; none for turns of a conversation and for what took
+    longer or is undated. What was told without a time bears that of the call, when it was also made."""
     began, ended = columns.happened_from[:count], columns.happened_until[:count]
-    dated = (began != NO_TIME) & (ended - began <= DAY) & (columns.before[:count] == 0)
+    dated = (began != NO_TIME) & (began != columns.fresh_from[:count])
+    dated &= (ended - began <= DAY) & (columns.before[:count] == 0)
     return np.where(dated, began // DAY, _NONE)
 
 
