@@ -35,7 +35,7 @@ class Settings:
     fusion: str = "weighted"  # weighted | rrf (the reference: k = 60, equal votes)
     rrf_k: int = 60
     rerank_candidates: int = 300
-    rerank_timeout_ms: int = 2000
+    rerank_timeout_ms: int = 10_000  # for a reranker that is a service; then a recall does without
     budget_mode: str = "fixed"  # fixed | adaptive
     budget_low: int = 100
     budget_mid: int = 300

@@ -126,6 +126,16 @@ def test_a_reranker_that_is_late_leaves_the_order_before_it_when_time_is_up(
     }
 
 
+def test_a_reranker_is_waited_for_as_long_as_is_set(db: Path, service: Service) -> None:
+    service.delay = threading.Event()
+    with recollect.open(db, reranker=f"tei+{service.url}", rerank_timeout_ms=3000) as memory:
+        memory.retain("a", FACTS)
+        result = memory.recall("a", QUERY)
+    assert [path for path, _, _ in service.requests] == ["/rerank"]  # and not asked again
+    assert result.results[0].text == FACTS[1]
+    assert [d.part for d in result.degraded] == ["cross-encoder"]
+
+
 def test_a_bank_can_be_asked_by_a_process_that_finds_its_embedder_gone(
     db: Path, service: Service
 ) -> None:

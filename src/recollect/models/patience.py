@@ -17,8 +17,8 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 @contextmanager
 def within(seconds: float) -> Generator[None]:
-    """What is asked in here is waited for no longer."""
-    before = _until.set(time.monotonic() + seconds)
+    """What is asked in here is waited for no longer, nor longer than whoever is around it waits."""
+    before = _until.set(min(_until.get(), time.monotonic() + seconds))
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recollect.config import Settings
 from recollect.errors import ModelError
 from recollect.models.base import Embedder, Reranker
+from recollect.models.patience import within
 from recollect.recall.answer import Ranked, considered, packed, result_of
 from recollect.recall.answerable import READ, answerable, reason
 from recollect.recall.boost import boost
@@ -251,7 +252,11 @@ def _crossed(with_: Recalling, search: Search, pool: Pool, run: Run, line: Line)
     if line.overdue:
         run.degrade("cross-encoder", "the deadline came first")
         return None
-    read = partial(cross_encode, search.view, reranker, search.query.text, pool, best)
+
+    def read() -> Pool:
+        with within(with_.settings.rerank_timeout_ms / 1000):
+            return cross_encode(search.view, reranker, search.query.text, pool, best)
+
     return line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
 
 
