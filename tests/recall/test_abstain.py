@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recollect import Band, Recollect
+from recollect.recall.answerable import FEW
+from recollect.recall.relevance import calibrations
 
 ANCHOR = "2026-11-15T12:00:00Z"
 
@@ -104,6 +106,20 @@ def test_among_a_few_memories_it_rather_answers(memory: Recollect, story: str) -
     """They all fit a prompt, and to be asked in other words is likelier than to be asked in vain."""
     precision, recall, missed = abstention(memory, story)
     assert precision == 1 and recall >= 0.75, missed
+
+
+@pytest.mark.parametrize(("size", "fitted"), [(FEW - 1, False), (FEW, True)])
+def test_the_floor_alone_decides_among_as_many_as_fit_a_prompt(
+    memory: Recollect, diary: str, size: int, fitted: bool
+) -> None:
+    told = [
+        {"text": m.text, "timestamp": m.mentioned_at} for m in memory.memories(diary, limit=size)
+    ]
+    assert len(memory.retain(f"few-{size}", told).new) == size
+    trace = memory.recall(f"few-{size}", told[0]["text"], trace=True).trace
+    assert trace is not None
+    stage = next(s for s in trace.stages if s.stage == "answerable")
+    assert (stage.detail["floor"] != calibrations("recollect-embed-2")["cross"].maybe) is fitted
 
 
 def test_the_only_memory_answers_a_question_in_other_words(memory: Recollect) -> None:

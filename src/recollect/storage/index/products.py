@@ -1,7 +1,7 @@
 """Products of many short codes with many others: whole numbers, exact.
 
 numpy multiplies bytes one by one, and simsimd a pair of rows at a time. onnxruntime, which is here for
-the models, does it by blocks that stay in registers: a sixth of the time for hundreds of vectors.
+the models, does it by blocks that stay in registers.
 """
 
 from __future__ import annotations
