@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from postgres.conftest import MakeStore
 from recollect import Recollect
 from recollect.storage.base import Batch, Floats, NewMemory, Retire, Writing
 from recollect.storage.postgres.holding import Held, Holding
@@ -17,6 +16,8 @@ from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import open_fake
 from recollect.testing.reference import BANK, Reference, made_up
 from recollect.types import State
+
+from .conftest import MakeStore
 
 SEEN = (State.ACTIVE, State.SUPERSEDED)
 Nearest = list[list[tuple[int, float]]]

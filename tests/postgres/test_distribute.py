@@ -13,12 +13,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from postgres.test_schema import OF_ALL_BANKS, STORE_WIDE
 from recollect import Recollect
 from recollect.cli import main
 from recollect.storage.postgres.queries import queries
 from recollect.storage.postgres.schema import TABLES, distribute, prepare
 from recollect.testing import open_fake
+
+from .test_schema import OF_ALL_BANKS, STORE_WIDE
 
 Db = psycopg.Connection[Any]
 

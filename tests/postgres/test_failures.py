@@ -12,7 +12,6 @@ import numpy as np
 import psycopg
 import pytest
 
-from postgres.conftest import MakeStore
 from recollect import Recollect
 from recollect.errors import InvalidInput, RecollectError, StoreLocked, StoreUnavailable
 from recollect.storage.base import Batch, Filter, Writing
@@ -21,6 +20,8 @@ from recollect.storage.postgres.session import WriteSession
 from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import open_fake
 from recollect.testing.reference import BANK, Reference, made_up
+
+from .conftest import MakeStore
 
 Db = psycopg.Connection[Any]
 

@@ -11,7 +11,6 @@ import numpy as np
 import psycopg
 import pytest
 
-from postgres.conftest import MakeStore
 from recollect import Recollect
 from recollect.recall.result import RecallResult
 from recollect.storage.base import Batch, Filter, StagedVector
@@ -21,6 +20,8 @@ from recollect.storage.postgres.session import ReadSession
 from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import FakeEmbedder, open_fake
 from recollect.testing.reference import BANK, made_up
+
+from .conftest import MakeStore
 
 NOW = {"query_timestamp": "2026-06-01"}
 WHO = ("Alice", "Bob", "Carol", "Carol Smith", "Dr. Chen")

@@ -12,12 +12,13 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from postgres.conftest import MakeStore
 from recollect.errors import StoreError, StoreUnavailable
 from recollect.storage.base import Batch, Filter, View
 from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import open_fake
 from recollect.testing.reference import BANK, made_up
+
+from .conftest import MakeStore
 
 T = TypeVar("T")
 FACTS = [

@@ -9,19 +9,18 @@ from typing import Any
 import psycopg
 import pytest
 
-from postgres.conftest import MakeStore
 from recollect import Recollect
 from recollect.errors import NewerStore, StoreError, StoreUnavailable
 from recollect.storage.postgres.queries import queries
 from recollect.storage.postgres.schema import (
-    DISTRIBUTE,
-    IS_DISTRIBUTED,
     TABLES,
     distribute,
     migrations,
     prepare,
 )
 from recollect.testing import open_fake
+
+from .conftest import MakeStore
 
 SCRIPT = "\n".join(script for _, script in migrations())
 BARE = re.sub(r"--[^\n]*", "", SCRIPT)
@@ -164,9 +163,3 @@ def test_a_query_changes_rows_by_immutable_expressions_only(name: str) -> None:
 def test_distributing_says_what_is_missing(postgres: str, schema: str) -> None:
     with pytest.raises(StoreError, match="Citus"):
         distribute(postgres, schema)
-
-
-def test_tables_are_distributed_parents_first_and_together() -> None:
-    assert TABLES[0] == "banks"
-    assert "'bank_id'" in DISTRIBUTE and "colocate_with" in DISTRIBUTE
-    assert "pg_dist_partition" in IS_DISTRIBUTED

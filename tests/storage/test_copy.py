@@ -14,7 +14,8 @@ from hypothesis import given, settings
 import recollect
 from recollect.errors import InvalidInput, NotFound
 from recollect.testing import open_fake
-from storage.histories import BANK, LIFE, answers, live
+
+from .histories import BANK, LIFE, answers, live
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 
 from recollect.testing import open_fake
-from storage.histories import BANK, LIFE, answers, live
+
+from .histories import BANK, LIFE, answers, live
 
 
 @settings(max_examples=30, deadline=None)

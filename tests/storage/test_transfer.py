@@ -12,7 +12,8 @@ from hypothesis import given, settings
 import recollect
 from recollect.errors import InvalidInput
 from recollect.testing import open_fake
-from storage.histories import BANK, LIFE, answers, live
+
+from .histories import BANK, LIFE, answers, live
 
 
 def exported(memory: recollect.Recollect, bank: str = BANK) -> list[bytes]:

@@ -14,7 +14,8 @@ import recollect
 from recollect.language.dates import to_micros
 from recollect.storage.base import Filter
 from recollect.testing import open_fake
-from storage.histories import BANK, LIFE, live
+
+from .histories import BANK, LIFE, live
 
 TABLES = [
     "memories",

@@ -28,6 +28,13 @@ def went_on_elsewhere(bank: str) -> Conflict:
     )
 
 
+def nothing_to_go_on_from(bank: str, after: str) -> NotFound:
+    return NotFound(
+        f"bank {bank!r} has no memory {after!r} to go on from",
+        hint="it was forgotten meanwhile; list from the beginning",
+    )
+
+
 def unknown_operation(bank: str, operation_id: str) -> NotFound:
     return NotFound(
         f"bank {bank!r} has no operation {operation_id!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.storage.keyring import digest_of, key_of, key_values
+from recollect.storage.key_row import digest_of, key_of, key_values
 from recollect.storage.postgres.connection import Connections
 from recollect.storage.postgres.queries import query
 from recollect.storage.refusals import unknown_key

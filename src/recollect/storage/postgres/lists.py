@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from recollect.errors import NotFound
-from recollect.language.dates import from_micros
+from recollect.storage.bank_row import bank_from_row, document_from_row
 from recollect.storage.base import BankStats, Listing
 from recollect.storage.counting import link_counts, total_links
 from recollect.storage.entities import entity_from_row
@@ -19,7 +16,7 @@ from recollect.storage.postgres.listing import conditions, order
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.schema import TABLES
 from recollect.storage.postgres.view import ServerView
-from recollect.storage.refusals import unknown_bank
+from recollect.storage.refusals import nothing_to_go_on_from, unknown_bank
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
 _SIZE = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(%(tables)s::text[]) AS t"
@@ -37,11 +34,11 @@ class Lists(ABC):
         return self._reading.attempt(lambda db: db.execute(query(name), given).fetchall())
 
     def banks(self) -> list[Bank]:
-        return [_bank_from_row(row) for row in self._fetch("all_banks")]
+        return [bank_from_row(row) for row in self._fetch("all_banks")]
 
     def bank(self, bank: str) -> Bank | None:
         rows = self._fetch("bank", bank=bank)
-        return _bank_from_row(rows[0]) if rows else None
+        return bank_from_row(rows[0]) if rows else None
 
     def _there(self, bank: str) -> Bank:
         found = self.bank(bank)
@@ -52,12 +49,12 @@ class Lists(ABC):
     def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
         self._there(bank)
         rows = self._fetch("documents", bank=bank, after=after or "", limit=limit)
-        return [_document_from_row(bank, row) for row in rows]
+        return [document_from_row(bank, row) for row in rows]
 
     def document(self, bank: str, document_id: str) -> Document | None:
         self._there(bank)
         rows = self._fetch("document", bank=bank, id=document_id)
-        return _document_from_row(bank, rows[0]) if rows else None
+        return document_from_row(bank, rows[0]) if rows else None
 
     def document_chunks(self, bank: str, document_id: str) -> list[Chunk]:
         self._there(bank)
@@ -70,10 +67,7 @@ class Lists(ABC):
         view = self._view(self._reading, bank)
         below = view.key_of(after) if after else None
         if after and below is None:
-            raise NotFound(
-                f"bank {bank!r} has no memory {after!r} to go on from",
-                hint="it was forgotten meanwhile; list from the beginning",
-            )
+            raise nothing_to_go_on_from(bank, after)
         condition, values = conditions(where)
         sql = query("listed_keys", condition, order=order(where))
         given = {"bank": bank, "below": below, "limit": limit, "skip": skip, **values}
@@ -123,31 +117,3 @@ class Lists(ABC):
             int(rows[0][0]),
             links,
         )
-
-
-def _bank_from_row(row: Sequence[Any]) -> Bank:
-    bank, created_at, updated_at, memories, documents, embedder, dimensions, config = row
-    return Bank(
-        bank,
-        from_micros(created_at),
-        from_micros(updated_at),
-        memories,
-        documents,
-        embedder,
-        dimensions,
-        orjson.loads(config),
-    )
-
-
-def _document_from_row(bank: str, row: Sequence[Any]) -> Document:
-    return Document(
-        row[0],
-        bank,
-        tuple(orjson.loads(row[1])),
-        orjson.loads(row[2]),
-        row[3],
-        from_micros(row[4]),
-        from_micros(row[5]),
-        row[6],
-        row[7],
-    )

@@ -17,6 +17,8 @@ PATIENCE = 2.0  # seconds for a replica: there is another server to ask
 CONNECTING = 2  # seconds
 PAUSE = 5.0  # seconds between two looks whether one that was lost is back
 REMEMBERED = 4096  # banks whose last change by this process is known
+_STANDING = """SELECT pg_is_in_recovery(), to_regclass(%s) IS NOT NULL,
+  pg_size_pretty(nullif(pg_last_wal_receive_lsn() - pg_last_wal_replay_lsn(), 0))"""
 
 
 class Replica:
@@ -112,14 +114,10 @@ def described(dsn: str, schema: str) -> str:
         ) from error
     table = sql.Identifier(schema, "banks").as_string(db)
     with db, translated(where):
-        follows, there, behind = db.execute(STANDING, (table,)).fetchone() or (False, False, None)
+        follows, there, behind = db.execute(_STANDING, (table,)).fetchone() or (False, False, None)
     if not follows or not there:
         raise StoreError(
             f"{where} " + ("holds no recollect store" if follows else "follows no other server"),
             hint="read_dsn is for a streaming replica of db",
         )
     return f"{where}: follows the primary, {behind or 'nothing'} of its log not replayed yet"
-
-
-STANDING = """SELECT pg_is_in_recovery(), to_regclass(%s) IS NOT NULL,
-  pg_size_pretty(nullif(pg_last_wal_receive_lsn() - pg_last_wal_replay_lsn(), 0))"""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from recollect.errors import NewerStore, StoreError, StoreUnavailable
+from recollect.storage.migrating import scripts_of
 from recollect.storage.postgres.connection import (
     Db,
     first_line,
@@ -26,13 +25,12 @@ TABLES = (
 OLDEST = 150_000  # PostgreSQL 15
 OLDEST_VECTOR = (0, 8)  # the first to go on searching until a filter is satisfied
 _MIGRATING = 0x7265636F  # "reco": the advisory lock of whoever migrates
+_IS_DISTRIBUTED = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
+_DISTRIBUTE = "SELECT create_distributed_table(%s::regclass, 'bank_id', colocate_with => %s)"
 
 
-def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
-    """(version, SQL) in order; file 0003.sql brings a store from version 2 to 3."""
-    folder = folder or files("recollect.storage.postgres") / "migrations"
-    found = [f for f in folder.iterdir() if f.name.endswith(".sql")]
-    return sorted((int(f.name.removesuffix(".sql")), f.read_text("utf-8")) for f in found)
+def migrations() -> list[tuple[int, str]]:
+    return scripts_of("recollect.storage.postgres")
 
 
 def prepare(dsn: str, schema: str, *, steps: list[tuple[int, str]] | None = None) -> None:
@@ -169,13 +167,9 @@ def distribute(dsn: str, schema: str) -> list[str]:
         done: list[str] = []
         for table in TABLES:  # parents first, all where the banks are
             name = sql.Identifier(schema, table).as_string(connection)
-            if not _one(connection, IS_DISTRIBUTED, (name,))[0]:
+            if not _one(connection, _IS_DISTRIBUTED, (name,))[0]:
                 first = sql.Identifier(schema, TABLES[0]).as_string(connection)
                 with_ = "default" if table == TABLES[0] else first
-                connection.execute(DISTRIBUTE, (name, with_))
+                connection.execute(_DISTRIBUTE, (name, with_))
                 done.append(table)
         return done
-
-
-IS_DISTRIBUTED = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
-DISTRIBUTE = "SELECT create_distributed_table(%s::regclass, 'bank_id', colocate_with => %s)"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from recollect.errors import (
@@ -18,16 +16,14 @@ from recollect.errors import (
     StoreLocked,
     StoreReadOnly,
 )
+from recollect.storage.migrating import scripts_of
 
 APPLICATION_ID = 0x7265636F  # "reco": how a file says that it is ours
 PAGE_SIZE = 8192  # three memories' token vectors fill a page with little left over
 
 
-def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
-    """(version, SQL) in order; file 0003.sql brings a store from version 2 to 3."""
-    folder = folder or files("recollect.storage.sqlite") / "migrations"
-    found = [f for f in folder.iterdir() if f.name.endswith(".sql")]
-    return sorted((int(f.name.removesuffix(".sql")), f.read_text("utf-8")) for f in found)
+def migrations() -> list[tuple[int, str]]:
+    return scripts_of("recollect.storage.sqlite")
 
 
 def connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:

@@ -6,16 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from recollect.errors import NotFound
-from recollect.language.dates import from_micros
+from recollect.storage.bank_row import document_from_row
 from recollect.storage.base import BankStats, Listing
 from recollect.storage.counting import link_counts, total_links
 from recollect.storage.entities import entity_from_row
 from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
-from recollect.storage.refusals import unknown_bank
+from recollect.storage.refusals import nothing_to_go_on_from, unknown_bank
 from recollect.storage.sqlite.listing import conditions, order
 from recollect.storage.sqlite.read import SqliteView
 from recollect.types import Chunk, Document, Entity, Link, LinkKind, Memory
@@ -52,20 +49,7 @@ class Lists(ABC):
             FROM documents d WHERE d.bank = ? AND {where}""",
             (self._number(bank), *arguments),
         )
-        return [
-            Document(
-                r[0],
-                bank,
-                tuple(orjson.loads(r[1])),
-                orjson.loads(r[2]),
-                r[3],
-                from_micros(r[4]),
-                from_micros(r[5]),
-                r[6],
-                r[7],
-            )
-            for r in rows
-        ]
+        return [document_from_row(bank, row) for row in rows]
 
     def document_chunks(self, bank: str, document_id: str) -> list[Chunk]:
         rows = self._execute(
@@ -82,10 +66,7 @@ class Lists(ABC):
         view = self._held(bank)
         below = view.key_of(after) if after else None
         if after and below is None:
-            raise NotFound(
-                f"bank {bank!r} has no memory {after!r} to go on from",
-                hint="it was forgotten meanwhile; list from the beginning",
-            )
+            raise nothing_to_go_on_from(bank, after)
         upper = (number + 1) << KEY_BITS if below is None else number << KEY_BITS | below
         clauses, arguments = conditions(where)
         rows = self._execute(

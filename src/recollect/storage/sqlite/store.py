@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from recollect.errors import StoreError
-from recollect.language.dates import from_micros
+from recollect.storage.bank_row import bank_from_row
 from recollect.storage.base import (
     Batch,
     Dump,
@@ -114,29 +114,17 @@ class SqliteStore(Lists):
     # --- banks -------------------------------------------------------------------------------
 
     def banks(self) -> list[Bank]:
-        return [self._bank_from_row(row) for row in self._bank_rows("1 ORDER BY id", ())]
+        return [bank_from_row(row) for row in self._bank_rows("1 ORDER BY id", ())]
 
     def bank(self, bank: str) -> Bank | None:
         rows = self._bank_rows("id = ?", (bank,))
-        return self._bank_from_row(rows[0]) if rows else None
+        return bank_from_row(rows[0]) if rows else None
 
     def _bank_rows(self, where: str, arguments: Sequence[Any]) -> list[Any]:
         return self._execute(
-            f"""SELECT id, created_at, updated_at, embedder, dimensions, config, memories, documents
+            f"""SELECT id, created_at, updated_at, memories, documents, embedder, dimensions, config
             FROM banks WHERE arriving IS NULL AND {where}""",
             arguments,
-        )
-
-    def _bank_from_row(self, row: Any) -> Bank:
-        return Bank(
-            row[0],
-            from_micros(row[1]),
-            from_micros(row[2]),
-            row[6],
-            row[7],
-            row[3],
-            row[4],
-            orjson.loads(row[5]),
         )
 
     def create_bank(

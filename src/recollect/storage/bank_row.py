@@ -1,0 +1,40 @@
+"""A bank and a document of it from the values of a row, for every store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from recollect.language.dates import from_micros
+from recollect.types import Bank, Document
+
+
+def bank_from_row(row: Sequence[Any]) -> Bank:
+    bank, created_at, updated_at, memories, documents, embedder, dimensions, config = row
+    return Bank(
+        bank,
+        from_micros(created_at),
+        from_micros(updated_at),
+        memories,
+        documents,
+        embedder,
+        dimensions,
+        orjson.loads(config),
+    )
+
+
+def document_from_row(bank: str, row: Sequence[Any]) -> Document:
+    document, tags, metadata, context, created_at, updated_at, chunks, memories = row
+    return Document(
+        document,
+        bank,
+        tuple(orjson.loads(tags)),
+        orjson.loads(metadata),
+        context,
+        from_micros(created_at),
+        from_micros(updated_at),
+        chunks,
+        memories,
+    )
