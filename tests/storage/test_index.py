@@ -69,13 +69,13 @@ def test_banks_unused_longest_leave_memory_and_come_back(db: Path) -> None:
         for n in range(6):
             memory.retain(f"b{n}", [{"text": f"Bob saw {k} birds in {n}"} for k in range(4)])
             memory.recall(f"b{n}", "birds")
-        held = memory._store._caches
-        assert list(held) == ["b3", "b4", "b5"]
+        held = memory._store._holding
+        assert held.banks == ["b3", "b4", "b5"]
         assert memory.recall("b0", "birds").results[0].text.endswith("in 0")
-        assert list(held) == ["b4", "b5", "b0"]
+        assert held.banks == ["b4", "b5", "b0"]
         memory.recall("b4", "birds")
         memory.recall("b1", "birds")
-        assert "b4" in held and "b5" not in held
+        assert "b4" in held.banks and "b5" not in held.banks
 
 
 def test_a_view_of_a_bank_that_left_memory_still_answers(db: Path) -> None:
@@ -83,6 +83,6 @@ def test_a_view_of_a_bank_that_left_memory_still_answers(db: Path) -> None:
         memory.retain("a", ["Bob saw birds.", "Ann sang."])
         view = memory._store.view("a")
         memory.retain("b", ["Cara sails.", "Dan swims."])
-        assert list(memory._store._caches) == ["b"]
+        assert memory._store._holding.banks == ["b"]
         assert view.size == 2
         assert {m.text for m in view.load([1, 2]).values()} == {"Bob saw birds.", "Ann sang."}

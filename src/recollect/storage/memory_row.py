@@ -20,9 +20,12 @@ _TYPE = {t.value: t for t in MemoryType}
 _STATE = {s.value: s for s in State}
 _make_memory = maker(Memory)  # an answer may be hundreds of rows
 
-MEMORY_COLUMNS = """n, id, type, state, text, context, speaker, document_id, chunk_id,
-    occurred_start, occurred_end, occurred_grain, mentioned_at, last_mentioned_at,
-    created_at, updated_at, superseded_by, proof_count, confidence, tokens, extra"""
+# Of `memories m`, in the order of `memory_from_row`; PostgreSQL has its key in the place of n.
+MEMORY_COLUMNS = """m.n, m.id, m.type, m.state, m.text, m.context, m.speaker, m.document_id,
+    m.chunk_id, m.occurred_start, m.occurred_end, m.occurred_grain, m.mentioned_at,
+    m.last_mentioned_at, m.created_at, m.updated_at, m.superseded_by, m.proof_count, m.confidence,
+    m.tokens, m.extra"""
+MEMORY_WIDTH = MEMORY_COLUMNS.count(",") + 1
 
 
 def micros(when: datetime | None) -> int | None:

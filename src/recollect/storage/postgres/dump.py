@@ -11,13 +11,12 @@ import orjson
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.entities import entity_from_row
 from recollect.storage.index.record import RECORD
-from recollect.storage.memory_row import memory_from_row
+from recollect.storage.memory_row import MEMORY_WIDTH, memory_from_row
 from recollect.storage.postgres.fetched import HEAD
 from recollect.storage.postgres.view import ServerView
 from recollect.types import Chunk, Entity, LinkKind
 
 PAGE = 1000
-_MEMORY = 21  # columns of a memory; what search knows of it follows
 
 
 def dump(view: ServerView) -> Dump:
@@ -81,7 +80,7 @@ def _memories(view: ServerView) -> Iterator[NewMemory]:
 
 
 def _new_memory(bank: str, row: Sequence[Any]) -> NewMemory:
-    known_from, known_until, packed, vector, entities, tokens, sources = row[_MEMORY:]
+    known_from, known_until, packed, vector, entities, tokens, sources = row[MEMORY_WIDTH:]
     record = np.frombuffer(packed, RECORD)[0]
     return NewMemory(
         row[0],

@@ -16,7 +16,7 @@ import orjson
 from recollect.storage.base import NO_TIME
 from recollect.storage.forget import Said
 from recollect.storage.index.record import POSTING, RECORD, STATE_CODE, Unseen, postings, record
-from recollect.storage.memory_row import extra_of, memory_from_row, micros
+from recollect.storage.memory_row import MEMORY_WIDTH, extra_of, memory_from_row, micros
 from recollect.storage.postgres.postings import BLOCK_BITS, FIELDS, blocks_of, totals, without
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import WriteSession
@@ -88,7 +88,7 @@ class BankRows:
         """Memories about to be asked for."""
         missing = [k for k in dict.fromkeys(keys) if k not in self._memory]
         for row in self.fetch("rows", keys=missing) if missing else ():
-            known_from, known_until, statement, slot, previous, entities = row[21:]
+            known_from, known_until, statement, slot, previous, entities = row[MEMORY_WIDTH:]
             self._memory[row[0]] = memory_from_row(self.bank, row, ())
             self._unseen[row[0]] = Unseen(statement, slot, previous, known_from, known_until)
             self._entities[row[0]] = list(entities)

@@ -19,7 +19,7 @@ from recollect.storage.base import (
     ServedView,
     Usage,
 )
-from recollect.storage.memory_row import memory_from_row
+from recollect.storage.memory_row import MEMORY_WIDTH, memory_from_row
 from recollect.storage.postgres.asking import Asking, listed
 from recollect.storage.postgres.search import Searching
 from recollect.types import Chunk, Memory
@@ -57,12 +57,11 @@ class ServerView(Asking, ServedView):
         wanted = [int(k) for k in keys]
         rows = self.fetch("load", keys=listed(wanted)) if wanted else []
         names = self.entity_cache.names
-        found = {
-            row[0]: memory_from_row(
-                self.bank, row, tuple([names[e] for e in row[21] if e in names]) if row[21] else ()
-            )
-            for row in rows
-        }
+        found: dict[int, Memory] = {}
+        for row in rows:
+            named = row[MEMORY_WIDTH]
+            entities = tuple([names[e] for e in named if e in names]) if named else ()
+            found[row[0]] = memory_from_row(self.bank, row, entities)
         return {k: found[k] for k in wanted if k in found}
 
     def newest(self) -> Memory | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from recollect.errors import (
     NewerStore,
@@ -19,6 +20,8 @@ from recollect.errors import (
 from recollect.storage.migrating import scripts_of
 
 APPLICATION_ID = 0x7265636F  # "reco": how a file says that it is ours
+Execute = Callable[[str, Sequence[Any]], list[Any]]  # a statement, and all that it gives
+Transaction = Callable[[], AbstractContextManager[sqlite3.Connection]]
 PAGE_SIZE = 8192  # three memories' token vectors fill a page with little left over
 
 

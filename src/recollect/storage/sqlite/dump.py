@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import orjson
 
 from recollect.storage.base import Dump, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.entities import entity_from_row
-from recollect.storage.index.record import KEY_BITS, KEY_MASK, RECORD
-from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.index.record import KEY_MASK, RECORD
+from recollect.storage.memory_row import MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row
+from recollect.storage.sqlite.connection import Execute
+from recollect.storage.sqlite.rows import row_span
 from recollect.types import Chunk, Entity, LinkKind
 
-Execute = Callable[[str, Sequence[Any]], list[Any]]
 PAGE = 1000
 
 
@@ -90,18 +91,17 @@ def _evidence(number: int, execute: Execute) -> Iterator[NewEvidence]:
 
 def _memories(bank: str, number: int, execute: Execute) -> Iterator[NewMemory]:
     """A page at a time, by key, so that a large bank does not have to fit in memory."""
-    after, end = (number << KEY_BITS) - 1, (number + 1) << KEY_BITS
-    columns = ", ".join(f"m.{c.strip()}" for c in MEMORY_COLUMNS.split(","))
-    width = len(MEMORY_COLUMNS.split(","))
+    first, end = row_span(number)
+    after = first - 1
     while True:
         page = execute(
-            f"""SELECT {columns}, m.known_from, m.known_until, f.record, f.vector, f.entities, t.data
+            f"""SELECT {MEMORY_COLUMNS}, m.known_from, m.known_until, f.record, f.vector, f.entities, t.data
             FROM memories m JOIN features f ON f.n = m.n LEFT JOIN tokens t ON t.n = m.n
             WHERE m.n > ? AND m.n < ? ORDER BY m.n LIMIT {PAGE}""",
             (after, end),
         )
         for row in page:
-            yield _new_memory(bank, number, row[:width], row[width:], execute)
+            yield _new_memory(bank, number, row[:MEMORY_WIDTH], row[MEMORY_WIDTH:], execute)
         if len(page) < PAGE:
             return
         after = page[-1][0]

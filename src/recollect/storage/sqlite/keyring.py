@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.storage.key_row import KEY_COLUMNS, digest_of, key_of, key_values
 from recollect.storage.refusals import unknown_key
-from recollect.storage.sqlite.queue import Execute, Transaction
+from recollect.storage.sqlite.connection import Execute, Transaction
 from recollect.types import ApiKey
 
 _COLUMNS = ", ".join((*KEY_COLUMNS, "digest"))

@@ -15,6 +15,7 @@ from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.refusals import nothing_to_go_on_from, unknown_bank
 from recollect.storage.sqlite.listing import conditions, order
 from recollect.storage.sqlite.read import SqliteView
+from recollect.storage.sqlite.rows import row_span
 from recollect.types import Chunk, Document, Entity, Link, LinkKind, Memory
 
 
@@ -67,38 +68,38 @@ class Lists(ABC):
         below = view.key_of(after) if after else None
         if after and below is None:
             raise nothing_to_go_on_from(bank, after)
-        upper = (number + 1) << KEY_BITS if below is None else number << KEY_BITS | below
+        first, end = row_span(number)
+        end = end if below is None else first | below
         clauses, arguments = conditions(where)
         rows = self._execute(
             f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {clauses}
             ORDER BY {order(where)} LIMIT ? OFFSET ?""",
-            (number << KEY_BITS, upper, *arguments, limit, skip),
+            (first, end, *arguments, limit, skip),
         )
         return list(view.load([k for (k,) in rows]).values())
 
     def count(self, bank: str, where: Listing) -> int:
-        number = self._number(bank)
+        span = row_span(self._number(bank))
         clauses, arguments = conditions(where)
         ((found,),) = self._execute(
             f"SELECT count(*) FROM memories WHERE n >= ? AND n < ? AND {clauses}",
-            (number << KEY_BITS, (number + 1) << KEY_BITS, *arguments),
+            (*span, *arguments),
         )
         return found
 
     def tags(self, bank: str) -> Mapping[str, int]:
-        number = self._number(bank)
         return dict(
             self._execute(
                 """SELECT t.value, count(*) FROM memories, json_each(memories.extra, '$.tags') t
                 WHERE n >= ? AND n < ? AND state IN ('active', 'superseded') GROUP BY 1
                 ORDER BY 2 DESC, 1""",
-                (number << KEY_BITS, (number + 1) << KEY_BITS),
+                row_span(self._number(bank)),
             )
         )
 
     def revisions(self, bank: str, memory_id: str) -> list[Memory]:
         rows = self._execute(
-            f"SELECT {MEMORY_COLUMNS} FROM memories WHERE bank = ? AND id = ? AND state = 'revised' ORDER BY n",
+            f"SELECT {MEMORY_COLUMNS} FROM memories m WHERE bank = ? AND id = ? AND state = 'revised' ORDER BY n",
             (self._number(bank), memory_id),
         )
         return [memory_from_row(bank, row, ()) for row in rows]
@@ -126,7 +127,7 @@ class Lists(ABC):
 
     def stats(self, bank: str) -> BankStats:
         number = self._number(bank)
-        inside = (number << KEY_BITS, (number + 1) << KEY_BITS)
+        inside = row_span(number)
         groups = {
             column: dict(
                 self._execute(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -20,10 +19,9 @@ from recollect.storage.refusals import (
     unknown_operation,
     used_before,
 )
+from recollect.storage.sqlite.connection import Execute, Transaction
 from recollect.types import Operation, OperationState
 
-Execute = Callable[[str, Sequence[Any]], list[Any]]
-Transaction = Callable[[], AbstractContextManager[sqlite3.Connection]]
 _COLUMNS = """o.id, b.id, o.kind, o.state, o.items, o.attempts, o.error, o.created_at, o.updated_at,
     o.finished_at, o.not_before, o.steps, o.note, o.result"""
 _FROM = "FROM operations o JOIN banks b ON b.bank = o.bank"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import orjson
@@ -23,9 +22,9 @@ from recollect.storage.index.bank import Snapshot
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, STATE_CODE
 from recollect.storage.index.view import IndexedView
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.sqlite.connection import Execute
+from recollect.storage.sqlite.rows import row_span
 from recollect.types import CAUSAL, Chunk, Memory, State
-
-Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 _NEWEST = 8  # memories looked at at once for the one told last
 
@@ -90,7 +89,7 @@ class SqliteView(IndexedView):
     def _read(self, keys: Sequence[int]) -> Iterator[tuple[int, Memory]]:
         ns = [self.number << KEY_BITS | k for k in keys]
         marks = ",".join("?" * len(ns))
-        rows = self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n IN ({marks})", ns)
+        rows = self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories m WHERE n IN ({marks})", ns)
         found = [row[0] & KEY_MASK for row in rows]
         named = self._named(np.array(found, np.int64))
         for key, row, entities in zip(found, rows, named, strict=True):
@@ -104,14 +103,15 @@ class SqliteView(IndexedView):
     def newest(self) -> Memory | None:
         """Told last. A correction has a later key than what was told before it, so the walk from
         the last key goes on until a memory that nobody has corrected."""
-        below, told, last = (self.number + 1) << KEY_BITS, 0, 0
+        first_row, below = row_span(self.number)
+        told = last = 0
         while True:
             page = self._execute(
                 """SELECT m.n, (SELECT min(r.n) FROM memories r WHERE r.bank = m.bank
                   AND r.id = m.id AND r.state = 'revised')
                 FROM memories m WHERE m.n >= ? AND m.n < ? AND m.state <> 'revised'
                 ORDER BY m.n DESC LIMIT ?""",
-                (self.number << KEY_BITS, below, _NEWEST),
+                (first_row, below, _NEWEST),
             )
             for n, first in page:
                 if (first or n) > told:

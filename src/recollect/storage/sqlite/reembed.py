@@ -7,28 +7,26 @@ goes on with the old ones.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from recollect.storage.base import ModelIdentity, StagedVector
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, vector_blob
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.sqlite.connection import Execute
+from recollect.storage.sqlite.rows import row_span
 from recollect.types import Memory
-
-Execute = Callable[[str, Sequence[Any]], list[Any]]
 
 
 def unstaged(
     execute: Execute, bank: str, number: int, embedder: str, limit: int
 ) -> dict[int, Memory]:
     """Memories, every version of them, that have no staged vector of `embedder` yet."""
-    columns = ", ".join(f"m.{c.strip()}" for c in MEMORY_COLUMNS.split(","))
     rows = execute(
-        f"""SELECT {columns} FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
+        f"""SELECT {MEMORY_COLUMNS} FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
         WHERE m.n >= ? AND m.n < ? AND s.n IS NULL ORDER BY m.n LIMIT ?""",
-        (embedder, number << KEY_BITS, (number + 1) << KEY_BITS, limit),
+        (embedder, *row_span(number), limit),
     )
     return {row[0] & KEY_MASK: memory_from_row(bank, row, ()) for row in rows}
 
@@ -53,7 +51,7 @@ def stage(
 
 def switch(db: sqlite3.Connection, number: int, model: ModelIdentity, now: int) -> bool:
     """Make the staged vectors the bank's; False when some memory has none yet."""
-    inside = (number << KEY_BITS, (number + 1) << KEY_BITS)
+    inside = row_span(number)
     # Under one name a service may have another model by the time that making them goes on.
     size = len(vector_blob(np.zeros(model[1], np.float32)) or b"")
     db.execute("DELETE FROM staged WHERE n >= ? AND n < ? AND length(vector) <> ?", (*inside, size))

@@ -1,4 +1,5 @@
-"""One memory's rows inside a write transaction: read whole, written back together."""
+"""The rows of a bank: where they are, and one memory's inside a write transaction, read whole and
+written back together."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ import numpy as np
 from recollect.storage.index.record import KEY_BITS, RECORD, Unseen, record
 from recollect.storage.memory_row import MEMORY_COLUMNS, extra_of, memory_from_row, micros
 from recollect.types import Memory, State
+
+
+def row_span(bank: int) -> tuple[int, int]:
+    """The numbers that a bank's rows may have: from the one, up to and without the other."""
+    return bank << KEY_BITS, (bank + 1) << KEY_BITS
 
 
 class BankRows:
@@ -25,7 +31,7 @@ class BankRows:
 
     def load(self, key: int) -> Memory:
         row = self.db.execute(
-            f"SELECT {MEMORY_COLUMNS} FROM memories WHERE n = ?", (self.n(key),)
+            f"SELECT {MEMORY_COLUMNS} FROM memories m WHERE n = ?", (self.n(key),)
         ).fetchone()
         return memory_from_row(self.bank, row, ())
 

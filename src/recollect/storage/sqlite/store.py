@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,40 +23,23 @@ from recollect.storage.base import (
     StagedVector,
     View,
 )
-from recollect.storage.entities import EntityCache
-from recollect.storage.index.bank import Index
-from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.refusals import bank_exists, unknown_bank
 from recollect.storage.sqlite.arrival import begin, bring
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
-from recollect.storage.sqlite.features import slabs_of_bank
 from recollect.storage.sqlite.forget import Forgetting
+from recollect.storage.sqlite.holding import Holding
 from recollect.storage.sqlite.keyring import SqliteKeyRing
 from recollect.storage.sqlite.lists import Lists
 from recollect.storage.sqlite.queue import SqliteQueue, drop_failed_payloads, take_step
 from recollect.storage.sqlite.read import SqliteView
 from recollect.storage.sqlite.reembed import stage, switch, unstaged
-from recollect.storage.sqlite.rows import BankRows
+from recollect.storage.sqlite.rows import BankRows, row_span
 from recollect.storage.sqlite.write import Writer
 from recollect.storage.sqlite.writing import WritingView
 from recollect.types import Bank, Memory
 
-_FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
-_SLAB = 16_384  # rows read at a time
 _SCRUB_WAIT_MS = 100  # for readers to finish
-_LOADED_LIMIT = 20_000  # decoded memories kept per bank
-
-
-class _BankCache:
-    """What this process holds of one bank."""
-
-    def __init__(self, number: int, dimensions: int, generation: int) -> None:
-        self.number = number
-        self.lock = threading.RLock()
-        self.index = Index(dimensions, generation)
-        self.entities = EntityCache()
-        self.loaded: dict[int, Memory] = {}
 
 
 class SqliteStore(Lists):
@@ -72,10 +54,9 @@ class SqliteStore(Lists):
         self.path = Path(path)
         self._model = model
         self._busy_timeout_ms = busy_timeout_ms
-        self._held_facts = held_facts
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
-        self._caches: dict[str, _BankCache] = {}
+        self._holding = Holding(held_facts)
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._closed = False
@@ -109,7 +90,7 @@ class SqliteStore(Lists):
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
-            self._caches.clear()
+        self._holding.clear()
 
     # --- banks -------------------------------------------------------------------------------
 
@@ -179,23 +160,13 @@ class SqliteStore(Lists):
                 return False
             (number,) = row
             for table in ("memories", "features", "tokens", "staged"):
-                db.execute(
-                    f"DELETE FROM {table} WHERE n >= ? AND n < ?",
-                    (number << KEY_BITS, (number + 1) << KEY_BITS),
-                )
+                db.execute(f"DELETE FROM {table} WHERE n >= ? AND n < ?", row_span(number))
             for table in (
-                "documents",
-                "chunks",
-                "entities",
-                "links",
-                "evidence",
-                "sources",
-                "tombstones",
-                "operations",
-                "banks",
-            ):
+                "documents", "chunks", "entities", "links", "evidence", "sources", "tombstones",
+                "operations", "banks",
+            ):  # fmt: skip
                 db.execute(f"DELETE FROM {table} WHERE bank = ?", (number,))
-        self._caches.pop(bank, None)
+        self._holding.drop(bank)
         self._scrub()
         return True
 
@@ -222,18 +193,17 @@ class SqliteStore(Lists):
             if row is None:
                 raise unknown_bank(bank)
             number, seq, generation, *model = row
-            cache = self._cache(bank, number, generation, model[1])
-            with cache.lock:
-                if cache.index.seq < seq or cache.entities.seq < cache.index.seq:
-                    self._catch_up(cache, db)
+            held = self._holding.of(bank, number, generation, model[1])
+            with held.lock, readable(self.path):
+                held.catch_up(seq, db)
                 return SqliteView(
                     bank,
                     number,
                     (model[0], model[1], model[2]),
-                    cache.index.snapshot(),
+                    held.index.snapshot(),
                     self._execute,
-                    cache.loaded,
-                    cache.entities,
+                    held.loaded,
+                    held.entities,
                 )
 
     def model_of(self, bank: str) -> ModelIdentity:
@@ -245,77 +215,6 @@ class SqliteStore(Lists):
         if not rows:
             raise unknown_bank(bank)
         return rows[0]
-
-    def _cache(self, bank: str, number: int, generation: int, dimensions: int) -> _BankCache:
-        with self._lock:
-            found = self._caches.pop(bank, None)
-            if found is None or found.number != number or found.index.generation != generation:
-                self._make_room()
-                found = _BankCache(number, dimensions, generation)
-            self._caches[bank] = found  # last is what was used last
-            return found
-
-    def _make_room(self) -> None:
-        """Let go of banks that nobody has asked for longest. Whoever is still reading one has it
-        whole; asked again, it is read from the file again."""
-        held = sum(cache.index.rows for cache in self._caches.values())
-        for bank in list(self._caches):
-            if held <= self._held_facts:
-                return
-            held -= self._caches.pop(bank).index.rows
-
-    def _catch_up(self, cache: _BankCache, db: sqlite3.Connection) -> None:
-        """Read everything since the index's sequence, in one read transaction."""
-        own = not db.in_transaction
-        if own:
-            db.execute("BEGIN")
-        # A hundred thousand rows are no garbage; looking for cycles among them takes as long as
-        # reading them.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            self._read_changes(cache, db)
-        finally:
-            if collecting:
-                gc.enable()
-            if own:
-                db.execute("COMMIT")
-
-    def _read_changes(self, cache: _BankCache, db: sqlite3.Connection) -> None:
-        index, number = cache.index, cache.number
-        seq, next_key = db.execute(
-            "SELECT seq, next_key FROM banks WHERE bank = ?", (number,)
-        ).fetchone()
-        stale: set[int] = set()
-        deleted: list[int] = []
-        with readable(self.path):
-            if index.seq < 0:
-                index.reserve(next_key - 1)
-                index.load(seq, slabs_of_bank(db, number, next_key, index.dimensions))
-            else:
-                rows = db.execute(
-                    f"SELECT {_FEATURES} FROM features WHERE bank = ? AND seq > ? ORDER BY n",
-                    (KEY_MASK, number, index.seq),
-                )
-                gone = db.execute(
-                    "SELECT key FROM tombstones WHERE bank = ? AND seq > ?", (number, index.seq)
-                )
-                deleted = [k for (k,) in gone]
-                stale.update(deleted)
-                index.catch_up(seq, _slabs(rows, stale), deleted)
-            # A deletion may have taken names away; what is left is learnt anew.
-            fresh_entities = EntityCache() if deleted else None
-            cache.entities = fresh_entities or cache.entities
-            entities = db.execute(
-                "SELECT id, name, kind, aliases, mentions FROM entities WHERE bank = ? AND seq > ?",
-                (number, cache.entities.seq),
-            ).fetchall()
-            renamed = cache.entities.catch_up(entities)
-        cache.entities.seq = seq
-        # A new dictionary: an older view may still be filling the one it was given.
-        keep = not renamed and fresh_entities is None and len(cache.loaded) <= _LOADED_LIMIT
-        held = cache.loaded if keep else {}
-        cache.loaded = {k: m for k, m in held.items() if k not in stale}
 
     # --- commits -----------------------------------------------------------------------------
 
@@ -339,7 +238,7 @@ class SqliteStore(Lists):
                 view = self._view(bank, db)
                 seq, dropped = self._write(db, WritingView(view, db), plan)
         except BaseException:
-            self._unlearn(bank)
+            self._holding.unlearn(bank)
             raise
         if dropped:
             self._scrub()
@@ -366,13 +265,6 @@ class SqliteStore(Lists):
         if batch.forgets:
             drop_failed_payloads(db, view.number)
         return seq, dropped
-
-    def _unlearn(self, bank: str) -> None:
-        """A plan teaches the resolver names as it goes; when nothing was written, none are known."""
-        cache = self._caches.get(bank)
-        if cache is not None:
-            with cache.lock:
-                cache.entities = EntityCache()
 
     def _scrub(self, wait_ms: int = _SCRUB_WAIT_MS) -> None:
         """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well.
@@ -416,13 +308,6 @@ class SqliteStore(Lists):
         if not rows:
             raise unknown_bank(bank)
         return dump(bank, rows[0][0], execute)
-
-
-def _slabs(rows: sqlite3.Cursor, seen: set[int]) -> Iterator[list[Any]]:
-    """A part at a time, so that a large bank is never in memory twice; keys are noted in `seen`."""
-    while slab := rows.fetchmany(_SLAB):
-        seen.update(row[0] for row in slab)
-        yield slab
 
 
 def _now() -> int:
