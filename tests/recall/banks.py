@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from recollect import Memory, Recollect
 from recollect.storage.base import NewMemory, View
-from recollect.storage.index.bank import Index, Snapshot
+from recollect.storage.index.bank import Index
 from recollect.storage.index.record import features_row
+from recollect.storage.index.snapshot import Snapshot
 
 
 def snapshot(memories: Sequence[Memory], vectors: NDArray[np.float32] | None = None) -> Snapshot:

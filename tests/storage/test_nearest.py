@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from recollect import Memory
 from recollect.storage.base import Filter, NewMemory
-from recollect.storage.index.bank import Index, Snapshot
+from recollect.storage.index.bank import Index
 from recollect.storage.index.nearest import CROWD, nearest_of_many
 from recollect.storage.index.record import features_row
+from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.ranking import exact_dots, top
 
 K, FLOOR = 4, 0.7

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 Row = TypeVar("Row", np.int32, np.int64)
 K1 = 1.2
 B = 0.75
+SIFTED = 2000  # of more memories than this, those worth an exact look are found first
 
 
 class Field:
-    """Keyword fields by number, with the weight of a match in each."""
+    """Keyword fields by number."""
 
     BODY, SUMMARY, TOPIC, TAGS, TITLE, RECALL_WHEN = range(6)
 
 
-FIELD_WEIGHTS = np.array([1, 2, 2, 3, 4, 5], np.float32)
+FIELD_WEIGHTS = np.array([1, 2, 2, 3, 4, 5], np.float32)  # what a match in each field counts
 _SORTED_WHOLE = 8  # times k: fewer are sorted sooner than parted
 _SHIFT = 13  # half precision has 10 bits of fraction, single precision 23
 _SIGN_AND_NUMBER = np.uint32(0x8FFFE000).astype(np.int32)  # without the copies of the sign

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.int32]
-_MANY = 100_000
+_MANY = 100_000  # ids, from which sorting by parts of them is faster
 
 
 class Column:
@@ -30,20 +30,19 @@ class Column:
     def append(self, values: NDArray[Any]) -> None:
         need = self._length + len(values)
         if need > len(self._buffer):
-            grown = np.empty(
-                (max(need, len(self._buffer) * 5 // 4, 256), *values.shape[1:]), self._buffer.dtype
-            )
-            grown[: self._length] = self.data
-            self._buffer = grown
+            self._grow(max(need, len(self._buffer) * 5 // 4, 256))
         self._buffer[self._length : need] = values
         self._length = need
 
     def reserve(self, length: int) -> None:
         """Room for so many in all, so that appending slab by slab copies nothing twice."""
         if length > len(self._buffer):
-            grown = np.empty((length, *self._buffer.shape[1:]), self._buffer.dtype)
-            grown[: self._length] = self.data
-            self._buffer = grown
+            self._grow(length)
+
+    def _grow(self, length: int) -> None:
+        grown = np.empty((length, *self._buffer.shape[1:]), self._buffer.dtype)
+        grown[: self._length] = self.data
+        self._buffer = grown
 
     def write(self, rows: Rows, values: Any) -> None:
         copy = self._buffer.copy()
@@ -131,13 +130,10 @@ class Postings:
 
     def newest(self, wanted: NDArray[np.int64], limit: int) -> Rows:
         """The last rows of each id, at most `limit` of them, one id after another."""
-        lows, highs = (
-            self.tail_ids.searchsorted(wanted),
-            self.tail_ids.searchsorted(wanted, "right"),
-        )
+        lows, highs = _bounds(self.tail_ids, wanted)
         late = np.minimum(highs - lows, limit)
         more = self.tail_rows[places_before(highs, late)]
-        lows, highs = self.ids.searchsorted(wanted), self.ids.searchsorted(wanted, "right")
+        lows, highs = _bounds(self.ids, wanted)
         early = np.minimum(highs - lows, limit - late)
         return np.concatenate([self.rows[places_before(highs, early)], more])
 
@@ -153,8 +149,12 @@ def _span(ids: NDArray[np.int64], wanted: int) -> tuple[int, int]:
     return low, high
 
 
+def _bounds(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.intp], ...]:
+    return ids.searchsorted(wanted), ids.searchsorted(wanted, "right")
+
+
 def _spans(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    lows, highs = ids.searchsorted(wanted), ids.searchsorted(wanted, "right")
+    lows, highs = _bounds(ids, wanted)
     return zip(lows.tolist(), highs.tolist(), strict=True)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.storage.base import Floats, Found, Keys
-from recollect.storage.index.bank import Mask, Snapshot
 from recollect.storage.index.sift import Codes, among_best
+from recollect.storage.index.snapshot import Mask, Snapshot
 from recollect.storage.ranking import widened
 
 SLAB = 16_384  # rows turned into float32 at a time: stays in cache, never the whole bank

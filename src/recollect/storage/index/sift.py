@@ -26,7 +26,7 @@ _FULL = 127
 _SUMS = 1e-5  # what adding up in single precision may differ by
 
 
-class Near(NamedTuple):
+class RoughPairs(NamedTuple):
     """Pairs of a vector and a row, and the product of each as the codes tell it."""
 
     which: NDArray[np.int64]
@@ -53,7 +53,7 @@ class Codes(NamedTuple):
         dots *= scales[0]
         return dots, off
 
-    def near(self, vectors: NDArray[np.float32], floor: float) -> Near:
+    def near(self, vectors: NDArray[np.float32], floor: float) -> RoughPairs:
         """Which rows can be as near as that to which of many vectors."""
         codes, scales, rest = _coded(vectors, SMALL)
         asked = np.ascontiguousarray(codes.T)
@@ -71,7 +71,7 @@ class Codes(NamedTuple):
             found.append((which, at + start))
             rough.append(near[at, which] * scales[which])
         which, rows = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Near(which, rows, np.concatenate(rough), off)
+        return RoughPairs(which, rows, np.concatenate(rough), off)
 
     def at(self, rows: NDArray[np.int64]) -> Codes:
         return self._replace(codes=self.codes[rows], scales=self.scales[rows])

@@ -13,7 +13,7 @@ from recollect.storage.index.record import POSTING, RECORD
 FeatureRow = tuple[int, int, bytes, bytes | None, bytes, bytes | None, bytes | None]
 
 
-class Lists(NamedTuple):
+class Ragged(NamedTuple):
     """One list a row, end to end, and how long each is."""
 
     values: NDArray[Any]
@@ -24,9 +24,9 @@ class Slab(NamedTuple):
     keys: NDArray[np.int64]
     records: NDArray[Any]
     vectors: NDArray[np.float16]
-    terms: Lists
-    labels: Lists
-    entities: Lists
+    terms: Ragged
+    labels: Ragged
+    entities: Ragged
 
 
 def slab_of(rows: Sequence[FeatureRow], dimensions: int) -> Slab:
@@ -43,6 +43,6 @@ def slab_of(rows: Sequence[FeatureRow], dimensions: int) -> Slab:
     )
 
 
-def _together(blobs: Sequence[bytes | None], of: np.dtype[Any]) -> Lists:
+def _together(blobs: Sequence[bytes | None], of: np.dtype[Any]) -> Ragged:
     counts = np.array([len(b) // of.itemsize if b else 0 for b in blobs])
-    return Lists(np.frombuffer(b"".join(b for b in blobs if b), of), counts)
+    return Ragged(np.frombuffer(b"".join(b for b in blobs if b), of), counts)

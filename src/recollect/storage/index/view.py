@@ -20,9 +20,9 @@ from recollect.storage.base import (
     Keys,
     Sharing,
 )
-from recollect.storage.index.bank import Snapshot
 from recollect.storage.index.columns import Rows
 from recollect.storage.index.nearest import nearest_of_many
+from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.ranking import counted, distinct, widened
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
@@ -164,11 +164,10 @@ class IndexedView(ABC):
     def holding(self, column: str, values: Sequence[int]) -> dict[int, list[int]]:
         snapshot = self.snapshot
         held = snapshot.columns[column]
-        rows = np.flatnonzero(np.isin(held, np.array(list(values), np.int64)) & snapshot.alive)
+        wanted = np.isin(held, np.array(list(values), np.int64)) & snapshot.mask(Filter())
         out: dict[int, list[int]] = {}
-        for row in rows.tolist():
-            if snapshot.columns["state"][row] <= 1:
-                out.setdefault(int(held[row]), []).append(int(snapshot.keys[row]))
+        for value, key in zip(held[wanted].tolist(), snapshot.keys[wanted].tolist(), strict=True):
+            out.setdefault(value, []).append(key)
         return out
 
     def same_slot(self, hashes: Sequence[int]) -> Mapping[int, Sequence[int]]:

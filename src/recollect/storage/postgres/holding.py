@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from recollect.errors import RecollectError
 from recollect.storage.base import ModelIdentity
-from recollect.storage.index.bank import Index, Snapshot
+from recollect.storage.index.bank import Index
 from recollect.storage.index.record import POSTING, RECORD, labels
-from recollect.storage.index.slab import FeatureRow, Lists, Slab
+from recollect.storage.index.slab import FeatureRow, Ragged, Slab
+from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.postgres.connection import log
 from recollect.storage.postgres.fetched import HEAD, RECORD_ROW, unpacked
 from recollect.storage.postgres.queries import query
@@ -216,7 +217,7 @@ def _slabs(bank: str, after: int, dimensions: int, session: Session) -> Iterator
                 keys,
                 rows["record"],
                 rows["vector"].astype(np.float16),
-                Lists(np.frombuffer(terms, POSTING), _lengths(lengths) // POSTING.itemsize),
+                Ragged(np.frombuffer(terms, POSTING), _lengths(lengths) // POSTING.itemsize),
                 _labelled(orjson.loads(tags)),
                 _listed(orjson.loads(entities)),
             )
@@ -226,14 +227,14 @@ def _lengths(told: str) -> NDArray[np.int64]:
     return np.array(orjson.loads(told), np.int64)
 
 
-def _listed(lists: Sequence[Sequence[int]]) -> Lists:
+def _listed(lists: Sequence[Sequence[int]]) -> Ragged:
     values = [value for one in lists for value in one]
-    return Lists(np.array(values, np.int64), np.array([len(one) for one in lists], np.int64))
+    return Ragged(np.array(values, np.int64), np.array([len(one) for one in lists], np.int64))
 
 
-def _labelled(tags: Sequence[Sequence[str]]) -> Lists:
+def _labelled(tags: Sequence[Sequence[str]]) -> Ragged:
     """Hashes of the tags, made once of each set of them."""
     known = {held: labels(held) or b"" for held in set(map(tuple, tags))}
     found = [known[tuple(held)] for held in tags]
     counts = np.array([len(one) // 8 for one in found], np.int64)
-    return Lists(np.frombuffer(b"".join(found), "<i8"), counts)
+    return Ragged(np.frombuffer(b"".join(found), "<i8"), counts)

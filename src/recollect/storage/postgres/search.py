@@ -34,9 +34,8 @@ from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import NONE, Head, Session, Settings
-from recollect.storage.ranking import exact_dots, top, widened
+from recollect.storage.ranking import SIFTED, exact_dots, top, widened
 
-SIFTED = 2000  # more memories than this at once are compared in the database, in half precision
 SAMPLE = 256  # memories looked at to estimate how many a filter lets through
 FEW = 0.02  # of keywords' matches that pass a filter: below, all that passes it is asked for
 # Looking at each memory costs 0.6 µs, the index about 20 ms for 400 answers and more where a

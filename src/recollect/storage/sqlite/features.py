@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, POSTING, RECORD
-from recollect.storage.index.slab import Lists, Slab
+from recollect.storage.index.slab import Ragged, Slab
 
 STEP = 1024  # keys read by one statement: what SQLite joins then stays in the processor's cache
 
@@ -57,9 +57,9 @@ def slabs_of_bank(
         )
 
 
-def _split(joined: bytes | None, lengths: str, of: np.dtype[Any]) -> Lists:
+def _split(joined: bytes | None, lengths: str, of: np.dtype[Any]) -> Ragged:
     values = np.frombuffer(joined or b"", of)
     counts = np.fromstring(lengths, np.int64, sep=",") // of.itemsize
     if int(counts.sum()) != len(values):
         raise ValueError(f"a list in features is no multiple of {of.itemsize} bytes")
-    return Lists(values, counts)
+    return Ragged(values, counts)

@@ -18,8 +18,8 @@ from recollect.storage.base import (
     ModelIdentity,
 )
 from recollect.storage.entities import EntityCache
-from recollect.storage.index.bank import Snapshot
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, STATE_CODE
+from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.index.view import IndexedView
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.connection import Execute
