@@ -15,7 +15,7 @@ from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
 from recollect.types import CAUSAL
 
-KINDS = sorted(k.value for k in CAUSAL)
+CAUSAL_KINDS = sorted(k.value for k in CAUSAL)
 _EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
 
 

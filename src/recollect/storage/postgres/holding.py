@@ -18,7 +18,6 @@ import orjson
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError
-from recollect.storage.base import ModelIdentity
 from recollect.storage.index.bank import Index
 from recollect.storage.index.record import POSTING, RECORD, labels
 from recollect.storage.index.slab import FeatureRow, Ragged, Slab
@@ -47,13 +46,13 @@ class Held(NamedTuple):
 class _Bank:
     def __init__(self, head: Head) -> None:
         self.lock = threading.RLock()
-        self.model = model_of(head)
+        self.model = head.model
         self.index = Index(head.dimensions, 0)
         self.loaded: dict[int, Memory] = {}
 
     def follows(self, head: Head) -> bool:
         """Whether what happened since can be told from what the server keeps of it."""
-        return self.model == model_of(head) and self.index.seq >= head.changes_since
+        return self.model == head.model and self.index.seq >= head.changes_since
 
     def read(self, bank: str, head: Head, session: Session) -> None:
         self.index.reserve(head.size)
@@ -176,10 +175,6 @@ class Holding:
         if held is not None:
             with held.lock:
                 held.loaded = {}
-
-
-def model_of(head: Head) -> ModelIdentity:
-    return head.embedder, head.dimensions, head.token_dimensions
 
 
 def _records(rows: NDArray[Any]) -> list[FeatureRow]:

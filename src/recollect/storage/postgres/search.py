@@ -22,7 +22,7 @@ from recollect.storage.base import (
     Sharing,
 )
 from recollect.storage.entities import EntityCache
-from recollect.storage.postgres.asking import KINDS, Asking, edges_of, listed
+from recollect.storage.postgres.asking import CAUSAL_KINDS, Asking, edges_of, listed
 from recollect.storage.postgres.fetched import (
     RECORD_ROW,
     WINDOW_ROW,
@@ -33,7 +33,7 @@ from recollect.storage.postgres.fetched import (
 from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.postings import FieldTotals, Postings
 from recollect.storage.postgres.queries import query
-from recollect.storage.postgres.session import NONE, Head, Session, Settings
+from recollect.storage.postgres.session import NO_SETTINGS, Head, LocalSettings, Session
 from recollect.storage.ranking import SIFTED, exact_dots, top, widened
 
 SAMPLE = 256  # memories looked at to estimate how many a filter lets through
@@ -95,7 +95,7 @@ class Searching(Asking):
         given: dict[str, Any] = {"bank": self.bank}
         condition, values = clause(ask.allowed)
         given |= values
-        settings = NONE
+        settings = NO_SETTINGS
         near = _slack(ask.depth)
         if ask.vector is not None:
             given |= {"vector": HalfVector(ask.vector), "near": near}
@@ -133,10 +133,10 @@ class Searching(Asking):
 
     def _semantic_arm(
         self, allowed: Filter, near: int, given: dict[str, Any]
-    ) -> tuple[str, Settings]:
+    ) -> tuple[str, LocalSettings]:
         """Which way to the nearest, and the settings it needs."""
         if not self.uses_index(allowed, near):
-            return "arm_semantic_exact", NONE
+            return "arm_semantic_exact", NO_SETTINGS
         given["indexed"] = self.head.indexed_key
         return "arm_semantic_indexed", index_settings(near)
 
@@ -273,7 +273,9 @@ class Searching(Asking):
         self, seeds: Keys, allowed: Filter, per_entity: int, entities: Sequence[int]
     ) -> Expansion:
         given = {"keys": listed(seeds), "entities": listed(entities), "limit": per_entity}
-        rows = unpacked(self._hanging("expand", allowed, **given, causal=KINDS)[0][0], _EXPANDED)
+        rows = unpacked(
+            self._hanging("expand", allowed, **given, causal=CAUSAL_KINDS)[0][0], _EXPANDED
+        )
         return Expansion(
             rows["key"].astype(np.int64),
             rows["shared"].astype(np.float32),
@@ -283,7 +285,7 @@ class Searching(Asking):
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
-        given = {"keys": listed(keys), "limit": per_node, "causal": KINDS}
+        given = {"keys": listed(keys), "limit": per_node, "causal": CAUSAL_KINDS}
         return edges_of(self._hanging("edges", allowed, **given)[0][0])
 
     def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
@@ -342,12 +344,12 @@ def first_try(k: int, allowed: Filter) -> int:
     return k + k // 32 + 8 if allowed == Filter() else 4 * (k + 32)
 
 
-def index_settings(near: int, least: int = LEAST_EF) -> Settings:
+def index_settings(near: int, least: int = LEAST_EF) -> LocalSettings:
     """On whichever node the bank lives: look as wide as the answer is, and go on until enough have
     passed the filter (without, one that lets a third through leaves half the answer). Sorting is
     ruled out meanwhile, or a server with old statistics may read the whole bank and sort it."""
     ef = min(MOST_EF, max(least, near + near // 2))
-    return Settings(
+    return LocalSettings(
         (
             b"SET LOCAL citus.propagate_set_commands = 'local'",
             f"SET LOCAL hnsw.ef_search = {ef}".encode(),

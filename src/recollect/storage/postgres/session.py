@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 import psycopg
 
 from recollect.errors import StoreError, StoreUnavailable
-from recollect.storage.base import Usage
+from recollect.storage.base import ModelIdentity, Usage
 from recollect.storage.postgres.connection import Connections, Db, translated, unanswered
 from recollect.storage.postgres.queries import query
 
@@ -34,20 +35,24 @@ class Head(NamedTuple):
     field_length: list[int]
     field_count: list[int]
     indexed_key: int
-    commits: list[Any]
+    commits: list[UUID]  # the last ones, to tell whether one that was cut off got through
     arriving: str | None
     changes_since: int
     withdrawn: list[int] | None  # keys that nobody may see any more; None: many, or not known
 
+    @property
+    def model(self) -> ModelIdentity:
+        return self.embedder, self.dimensions, self.token_dimensions
 
-class Settings(NamedTuple):
-    """Of the transaction, around one statement."""
+
+class LocalSettings(NamedTuple):
+    """Statements around another one, in the same transaction: what it needs set, and reset."""
 
     before: Sequence[bytes] = ()
     after: Sequence[bytes] = ()
 
 
-NONE = Settings()
+NO_SETTINGS = LocalSettings()
 
 
 class Session:
@@ -82,7 +87,7 @@ class Session:
         arguments: Mapping[str, Any],
         *,
         prepare: bool | None = None,
-        settings: Settings = NONE,
+        settings: LocalSettings = NO_SETTINGS,
     ) -> list[tuple[Any, ...]]:
         """Rows, in binary form; `settings` hold for this statement, in the same round trip."""
         with self._lock:
@@ -170,7 +175,7 @@ class ReadSession(Session):
         arguments: Mapping[str, Any],
         *,
         prepare: bool | None = None,
-        settings: Settings = NONE,
+        settings: LocalSettings = NO_SETTINGS,
     ) -> list[tuple[Any, ...]]:
         def once() -> list[tuple[Any, ...]]:
             if self._connection is None:
@@ -245,6 +250,3 @@ class WriteSession(Session):
     def commit(self) -> None:
         with translated(self.connections.place):
             self._connected().execute("COMMIT")
-
-
-Fetch = Callable[..., list[tuple[Any, ...]]]

@@ -6,13 +6,13 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import orjson
 from pgvector import HalfVector
 
-from recollect.errors import StoreUnavailable
+from recollect.errors import NotFound, StoreUnavailable
 from recollect.storage.base import (
     Batch,
     Dump,
@@ -43,6 +43,7 @@ from recollect.storage.postgres.writing import HeldWritingView, WritingView
 from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
 from recollect.types import Bank, Memory
 
+T = TypeVar("T")
 PATIENCE = 30.0  # seconds
 
 
@@ -131,26 +132,29 @@ class PostgresStore(Lists):
         return self._there(bank)
 
     def delete_bank(self, bank: str) -> bool:
-        def work(session: WriteSession, head: Head) -> bool:
+        def work(session: WriteSession, head: Head) -> None:
             for table in reversed(TABLES):  # the bank's own row last
                 session.run(
                     f"DELETE FROM {table} t WHERE t.bank_id = %(bank)s".encode(), {"bank": bank}
                 )
             self._wrote(bank, head.seq + 1)  # a replica that still has it is behind
-            return True
 
-        deleted = self._transaction(bank, work, absent=lambda: False)
-        self._names.drop(bank)
-        self._holding.drop(bank)
-        if deleted:
-            self._writing.attempt(lambda db: hnsw.drop(db, bank))
-        return deleted
+        try:
+            self._transaction(bank, work)
+        except NotFound:
+            return False
+        finally:
+            self._names.drop(bank)
+            self._holding.drop(bank)
+        self._writing.attempt(lambda db: hnsw.drop(db, bank))
+        return True
 
     def model_of(self, bank: str) -> ModelIdentity:
         rows = self._fetch("model", bank=bank)
         if not rows:
             raise unknown_bank(bank)
-        return rows[0][0], rows[0][1], rows[0][2]
+        name, dimensions, token_dimensions = rows[0]
+        return name, dimensions, token_dimensions
 
     # --- a bank in the making ------------------------------------------------------------------
 
@@ -246,9 +250,8 @@ class PostgresStore(Lists):
         try:
             seq = self._commit(bank, work)
         except BaseException:
-            self._names.drop(
-                bank
-            )  # a plan teaches the resolver as it goes, and this came to nothing
+            # A plan teaches the resolver names as it goes; when nothing was written, none are known.
+            self._names.drop(bank)
             raise
         self._indexing.make_if_due(bank)
         return seq
@@ -288,16 +291,15 @@ class PostgresStore(Lists):
     def _transaction(
         self,
         bank: str,
-        work: Callable[[WriteSession, Head], Any],
-        absent: Callable[[], Any] | None = None,
-    ) -> Any:
-        def once() -> Any:
+        work: Callable[[WriteSession, Head], T],
+    ) -> T:
+        """`work` under the bank's lock, again when the connection was lost on the way."""
+
+        def once() -> T:
             session = WriteSession(self._writing)
             try:
                 head = session.lock(bank)
                 if head is None:
-                    if absent is not None:
-                        return absent()
                     raise unknown_bank(bank)
                 result = work(session, head)
                 session.commit()

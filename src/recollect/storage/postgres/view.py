@@ -40,7 +40,7 @@ class ServerView(Asking, ServedView):
 
     @property
     def model(self) -> ModelIdentity:
-        return self.head.embedder, self.head.dimensions, self.head.token_dimensions
+        return self.head.model
 
     @property
     def usage(self) -> Usage:
