@@ -1,25 +1,24 @@
-"""Applying one `Batch` inside the caller's transaction: new rows in bulk, by COPY."""
+"""The rows of one `Batch`, on the server: new ones in bulk, by COPY."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import orjson
 from pgvector import HalfVector
 
-from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.forget import Forgetting
 from recollect.storage.index.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
 from recollect.storage.memory_row import extra_of, told, weighed
-from recollect.storage.moments import told_again
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.queue import take_step
 from recollect.storage.postgres.rows import BankRows, happened
 from recollect.storage.postgres.session import Head, WriteSession
+from recollect.storage.write import BatchWriter
 from recollect.types import Entity, State
 
 MEMORIES = {
@@ -100,9 +99,7 @@ def _put_changes(session: WriteSession, rows: BankRows, next_key: int) -> int:
     return rows.seq - REACH
 
 
-class Writer:
-    """One transaction on one bank, at one new change sequence."""
-
+class Writer(BatchWriter[BankRows]):
     def __init__(
         self,
         session: WriteSession,
@@ -111,35 +108,10 @@ class Writer:
         next_evidence: int,
         now: int,
     ) -> None:
+        super().__init__(rows, forgetting, now)
         self._session = session
-        self._rows = rows
         self._bank = rows.bank
-        self._forgetting = forgetting
-        self._now = now
         self.next_evidence = next_evidence
-
-    def apply(self, batch: Batch) -> None:
-        given = {d.id for d in batch.documents}
-        for document_id, kept in batch.drop_documents.items():
-            self._forgetting.document(document_id, kept, replaced=document_id in given)
-        self._forgetting.memories(batch.drop_memories)
-        self._forgetting.finish()
-        self._rows.flush()
-        self._documents(batch.documents)
-        # Retired before added: a new version takes over its predecessor's id.
-        self._rows.read([*(r.key for r in batch.retire), *(e.key for e in batch.evidence)])
-        for retire in batch.retire:
-            self._retire(retire)
-        self._memories(batch.memories)
-        for key, changes in batch.updates.items():
-            self._update(key, changes)
-        for evidence in batch.evidence:
-            self._evidence(evidence)
-        self._mentions(batch.mentions)
-        self._links(batch)
-        self._entities(batch.entities)
-
-    # --- additions -----------------------------------------------------------------------
 
     def _documents(self, documents: Sequence[NewDocument]) -> None:
         if not documents:
@@ -198,15 +170,7 @@ class Writer:
     ) -> None:
         self._session.copy(table, columns, [(self._bank, *row) for row in rows])
 
-    def _present(self, keys: Iterable[int]) -> list[int]:
-        """Without those that this very transaction took away."""
-        found = (self._forgetting.key(key) for key in keys)
-        return list(dict.fromkeys(key for key in found if key is not None))
-
     def _inherit(self, new: NewMemory, old: int) -> None:
-        """A new version takes over its predecessor's evidence and the observations made of it,
-        and gets a copy of its links; the predecessor keeps its own. Of two versions no moment
-        sees both, so the graph is right at every moment."""
         pair = {"old": old, "new": new.key}
         same = new.vector is None
         self._rows.run("inherit_links_from", **pair, same=same)
@@ -261,30 +225,9 @@ class Writer:
                 mentions=[e.mentions for e in last.values()],
             )
 
-    # --- changes of one memory -------------------------------------------------------------
-
-    def _evidence(self, new: NewEvidence) -> None:
-        key = self._forgetting.key(new.key)
-        if key is None:
-            return
-        self._mentions([replace(new, key=key)])
-        self._rows.rewrite(key, told_again(self._rows.load(key), new.at))
-
-    def _retire(self, retire: Retire) -> None:
-        key = self._forgetting.key(retire.key)
-        if key is not None:
-            changed = replace(self._rows.load(key), state=retire.state, superseded_by=retire.by)
-            self._rows.rewrite(key, changed, known_until=retire.at)
-
-    def _update(self, key: int, changes: Mapping[str, Any]) -> None:
-        """Fields that search does not index; anything else is a new version of the memory."""
-        now_at = self._forgetting.key(key)
-        if now_at is None:
-            return
-        self._rows.rewrite(now_at, replace(self._rows.load(now_at), **changes))
-        if "source_ids" in changes:
-            self._rows.run("clear_sources", key=now_at)
-            self._rows.run("put_sources", key=now_at, ids=list(changes["source_ids"]))
+    def _put_sources(self, key: int, ids: Sequence[str]) -> None:
+        self._rows.run("clear_sources", key=key)
+        self._rows.run("put_sources", key=key, ids=list(ids))
 
 
 def _memory_row(new: NewMemory) -> tuple[Any, ...]:

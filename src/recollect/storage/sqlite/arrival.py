@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from recollect.storage.base import Batch, ModelIdentity
+from recollect.storage.forget import Forgetting
 from recollect.storage.refusals import bank_exists, unknown_bank, went_on_elsewhere
-from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.sqlite.write import Writer
 
@@ -46,9 +46,9 @@ def bring(
     number, seq, next_key, next_entity, arriving = row
     if arriving != was:
         raise went_on_elsewhere(bank)
-    rows = BankRows(db, bank, number, seq + 1)
+    rows = BankRows(db, bank, number, seq + 1, holders=lambda _: ())  # nothing is forgotten
     free = max([m.key + 1 for m in batch.memories], default=0)
-    Writer(rows, Forgetting(rows, lambda _: (), next_key), now).apply(batch)
+    Writer(rows, Forgetting(rows, next_key), now).apply(batch)
     numbers = [e.id + 1 for e in batch.entities]
     db.execute(
         """UPDATE banks SET seq = ?, next_key = ?, next_entity = ?, updated_at = ?, arriving = ?

@@ -23,11 +23,11 @@ from recollect.storage.base import (
     StagedVector,
     View,
 )
+from recollect.storage.forget import Forgetting
 from recollect.storage.refusals import bank_exists, unknown_bank
 from recollect.storage.sqlite.arrival import begin, bring
 from recollect.storage.sqlite.connection import connect, prepare, readable, translated
 from recollect.storage.sqlite.dump import dump
-from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.holding import Holding
 from recollect.storage.sqlite.keyring import SqliteKeyRing
 from recollect.storage.sqlite.lists import Lists
@@ -251,9 +251,9 @@ class SqliteStore(Lists):
         seq, now = view.seq + 1, _now()
         if batch.step is not None:
             take_step(db, view.number, batch.step, now)
-        rows = BankRows(db, view.bank, view.number, seq)
+        rows = BankRows(db, view.bank, view.number, seq, view.holders)
         free = max([m.key + 1 for m in batch.memories], default=0)
-        forgetting = Forgetting(rows, view.holders, max(view.next_key, free))
+        forgetting = Forgetting(rows, max(view.next_key, free))
         Writer(rows, forgetting, now).apply(batch)
         numbers = [e.id + 1 for e in batch.entities]
         db.execute(

@@ -1,53 +1,30 @@
-"""Applying one `Batch` inside the caller's transaction."""
+"""The rows of one `Batch`, in the file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
-from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory
+from recollect.storage.forget import Forgetting
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.memory_row import extra_of, told, weighed
-from recollect.storage.moments import told_again
-from recollect.storage.sqlite.forget import Forgetting
 from recollect.storage.sqlite.rows import BankRows
+from recollect.storage.write import BatchWriter
+from recollect.types import Entity
 
 
-class Writer:
-    """One transaction on one bank, at one new change sequence."""
-
+class Writer(BatchWriter[BankRows]):
     def __init__(self, rows: BankRows, forgetting: Forgetting, now: int) -> None:
-        self._rows = rows
+        super().__init__(rows, forgetting, now)
         self._db = rows.db
         self._number = rows.number
-        self._seq = rows.seq
-        self._forgetting = forgetting
-        self._now = now
 
-    def apply(self, batch: Batch) -> None:
-        given = {d.id for d in batch.documents}
-        for document_id, kept in batch.drop_documents.items():
-            self._forgetting.document(document_id, kept, replaced=document_id in given)
-        self._forgetting.memories(batch.drop_memories)
-        self._forgetting.finish()
-        for document in batch.documents:
+    def _documents(self, documents: Sequence[NewDocument]) -> None:
+        for document in documents:
             self._document(document)
-        # Retired before added: a new version takes over its predecessor's id.
-        for retire in batch.retire:
-            self._retire(retire)
-        self._memories(batch.memories)
-        for key, changes in batch.updates.items():
-            self._update(key, changes)
-        for evidence in batch.evidence:
-            self._evidence(evidence)
-        self._mentions(batch.mentions)
-        self._links(batch)
-        self._entities(batch)
-
-    # --- additions -----------------------------------------------------------------------
 
     def _document(self, document: NewDocument) -> None:
         self._db.execute(
@@ -71,7 +48,7 @@ class Writer:
         )
 
     def _memories(self, memories: Sequence[NewMemory]) -> None:
-        n = [self._number << KEY_BITS | new.key for new in memories]
+        n = [self._rows.n(new.key) for new in memories]
         self._db.executemany(
             f"INSERT INTO memories VALUES ({','.join('?' * 24)})",
             [_memory_row(self._number, at, new) for at, new in zip(n, memories, strict=True)],
@@ -79,7 +56,7 @@ class Writer:
         self._db.executemany(
             "INSERT INTO features VALUES (?,?,?,?,?,?,?,?)",
             [
-                features_row(self._number, at, self._seq, new)
+                features_row(self._number, at, self._rows.seq, new)
                 for at, new in zip(n, memories, strict=True)
             ],
         )
@@ -99,15 +76,7 @@ class Writer:
             [(self._number, new.key, s) for new in memories for s in self._present(new.sources)],
         )
 
-    def _present(self, keys: Iterable[int]) -> list[int]:
-        """Without those that this very transaction took away."""
-        found = (self._forgetting.key(key) for key in keys)
-        return list(dict.fromkeys(key for key in found if key is not None))
-
     def _inherit(self, new: NewMemory, old: int) -> None:
-        """A new version takes over its predecessor's evidence and the observations made of it,
-        and gets a copy of its links; the predecessor keeps its own. Of two versions no moment
-        sees both, so the graph is right at every moment."""
         db, bank = self._db, self._number
         wording = "" if new.vector is None else "AND l.kind <> 'semantic'"
         for mine, other in (("source", "target"), ("target", "source")):
@@ -153,7 +122,7 @@ class Writer:
             ],
         )
 
-    def _entities(self, batch: Batch) -> None:
+    def _entities(self, entities: Sequence[Entity]) -> None:
         self._db.executemany(
             """INSERT INTO entities VALUES (?,?,?,?,?,?,?) ON CONFLICT (bank, id) DO UPDATE SET
               seq = excluded.seq, name = excluded.name, kind = excluded.kind,
@@ -162,42 +131,17 @@ class Writer:
                 (
                     self._number,
                     e.id,
-                    self._seq,
+                    self._rows.seq,
                     e.name,
                     e.kind,
                     orjson.dumps(e.aliases).decode(),
                     e.mentions,
                 )
-                for e in batch.entities
+                for e in entities
             ],
         )
 
-    # --- changes of one memory -------------------------------------------------------------
-
-    def _evidence(self, new: NewEvidence) -> None:
-        key = self._forgetting.key(new.key)
-        if key is None:
-            return
-        self._mentions([replace(new, key=key)])
-        self._rows.rewrite(key, told_again(self._rows.load(key), new.at))
-
-    def _retire(self, retire: Retire) -> None:
-        key = self._forgetting.key(retire.key)
-        if key is None:
-            return
-        changed = replace(self._rows.load(key), state=retire.state, superseded_by=retire.by)
-        self._rows.rewrite(key, changed, known_until=retire.at)
-
-    def _update(self, key: int, changes: Mapping[str, Any]) -> None:
-        """Fields that search does not index; anything else is a new version of the memory."""
-        now_at = self._forgetting.key(key)
-        if now_at is None:
-            return
-        self._rows.rewrite(now_at, replace(self._rows.load(now_at), **changes))
-        if "source_ids" in changes:
-            self._sources(now_at, changes["source_ids"])
-
-    def _sources(self, key: int, ids: Sequence[str]) -> None:
+    def _put_sources(self, key: int, ids: Sequence[str]) -> None:
         self._db.execute("DELETE FROM sources WHERE bank=? AND key=?", (self._number, key))
         self._db.executemany(
             """INSERT INTO sources SELECT ?, ?, n & ? FROM memories
