@@ -9,9 +9,9 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from recollect.config import Settings, load_settings
+from recollect.config import Settings
 from recollect.errors import StoreError
-from recollect.memory import Recollect
+from recollect.memory import Recollect, settings_of
 from recollect.recall.result import RecallResult
 from recollect.threads import awaited, waited_for
 from recollect.types import Bank, StageEvent
@@ -141,4 +141,5 @@ class AsyncRecollect:
 
 
 def aopen_memory(db: str | Path | None = None, **settings: Any) -> AsyncRecollect:
-    return AsyncRecollect(load_settings(db=None if db is None else str(db), **settings))
+    """The same memory, awaited; `recollect.aopen` is this."""
+    return AsyncRecollect(settings_of(db, **settings))

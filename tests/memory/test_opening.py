@@ -36,6 +36,12 @@ def test_what_is_no_file_makes_none(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("opened", [recollect.open, recollect.aopen])
+def test_what_is_neither_text_nor_path_names_no_file(opened: Any) -> None:
+    with pytest.raises(ConfigError, match="no path of a file"):
+        opened(5)
+
+
 @pytest.mark.parametrize("db", ["/proc/nowhere/x.db", "x" * 5000, "."])
 def test_where_no_file_can_be_is_said(db: str) -> None:
     with pytest.raises(RecollectError) as raised:

@@ -10,6 +10,7 @@ from recollect.memory.checks import as_json, check_bank_name, checked
 from recollect.memory.parts import Parts
 from recollect.options import Progress
 from recollect.storage.base import BankStats
+from recollect.storage.refusals import unknown_bank
 from recollect.telemetry import Run
 from recollect.types import Bank
 
@@ -27,8 +28,7 @@ class Banks(Parts):
         """One bank: when it was made and changed, how much it holds, its model and its settings."""
         found = self._store.bank(bank)
         if found is None:
-            self._store.model_of(bank)  # raises with the hint
-        assert found is not None
+            raise unknown_bank(bank)
         return found
 
     def arrivals(self) -> list[str]:
@@ -58,14 +58,7 @@ class Banks(Parts):
         """A bank with everything in it: text, vectors, terms, links."""
         with Run(name="delete_bank", bank=bank):
             if not self._store.delete_bank(bank):
-                self.bank(bank)
-
-    @checked
-    def reembedding(self, bank: str) -> Iterator[tuple[int, int]]:
-        """The same group by group, for a server: vectors made, memories there are."""
-        from recollect.retain.reembed import reembedding
-
-        return reembedding(self._store, self.embedder, self._identity(), bank)
+                raise unknown_bank(bank)
 
     @checked
     def reembed(self, bank: str, *, progress: Progress | None = None) -> int:
@@ -73,6 +66,14 @@ class Banks(Parts):
         from recollect.retain.reembed import reembed
 
         return reembed(self._store, self.embedder, self._identity(), bank, progress)
+
+    @checked
+    def reembedding(self, bank: str) -> Iterator[tuple[int, int]]:
+        """`reembed` group by group, for a server that tells how far it is: vectors made, memories
+        there are."""
+        from recollect.retain.reembed import reembedding
+
+        return reembedding(self._store, self.embedder, self._identity(), bank)
 
     @checked
     def export(self, bank: str) -> Iterator[dict[str, Any]]:

@@ -46,25 +46,14 @@ class Reading(Parts):
         from recollect.recall.pipeline import recall
 
         request = self._request(bank, query, options)
-        if "embedder" not in self.__dict__:  # load the models and words while the bank is read
-            reranked = "rerank" not in request.without and request.budget != "low"
-            self._workers.submit(self._load_models, reranked)
-            self._workers.submit(_load_words, query, request.now)
+        self._load_meanwhile(query, request)
         view = self._store.recall_view(bank)
         self._checked(bank, view.model)
         request = self._configured(bank, view.seq, request, options)
-        clock = "query_timestamp" not in options and "as_of" not in options
-        asked = (
-            replace(request, now=request.now.replace(second=0, microsecond=0)) if clock else request
-        )
-        key = (bank, view.seq, asked)
-        with (
-            closing(view),
-            Run(on_event, name="recall", bank=bank, cpu=request.trace) as run,
-        ):
-            held = None
-            if not request.trace and request.deadline_ms is None:
-                held = self._cache.get(key)
+        key = (bank, view.seq, _as_cached(request, options))
+        with closing(view), Run(on_event, name="recall", bank=bank, cpu=request.trace) as run:
+            measured = request.trace or request.deadline_ms is not None  # it is about this very run
+            held = None if measured else self._cache.get(key)
             if held is not None:
                 run.note(cached=True, results=len(held))
                 if on_event:
@@ -114,6 +103,13 @@ class Reading(Parts):
         with Run(name="why", bank=bank) as run:
             return why(self._recalling, view, request, memory_id, run)
 
+    def _load_meanwhile(self, query: str, request: RecallRequest) -> None:
+        """Before the first recall: models and words load while the bank is read."""
+        if "embedder" not in self.__dict__:
+            reranked = "rerank" not in request.without and request.budget != "low"
+            self._workers.submit(self._load_models, reranked)
+            self._workers.submit(_load_words, query, request.now)
+
     @contextmanager
     def _in_turn(self, view: View, request: RecallRequest, run: Run) -> Generator[None]:
         """A courtesy, not a lock: who has waited long enough goes on, so that a recall inside a
@@ -159,6 +155,13 @@ class Reading(Parts):
             found = self._store.bank(bank)
             held = self._configs[bank] = (seq, {} if found is None else found.config)
         return configured(request, held[1], options)
+
+
+def _as_cached(request: RecallRequest, options: Mapping[str, Any]) -> RecallRequest:
+    """Who names no time asks about the present, and that is the same for a minute."""
+    if "query_timestamp" in options or "as_of" in options:
+        return request
+    return replace(request, now=request.now.replace(second=0, microsecond=0))
 
 
 def _load_words(query: str, now: datetime) -> None:

@@ -12,14 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
 
 from recollect.language.dates import from_micros
 from recollect.language.tokens import count_tokens
 from recollect.storage.index.record import Unseen
 from recollect.types import Memory, State
 
-_PAGE = 500
+_PAGE = 500  # texts looked through at a time
+_EVER_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Said(NamedTuple):
@@ -261,8 +263,9 @@ class Forgetting:
         return open_
 
 
-def _told(memory: Memory) -> Any:
-    return memory.last_mentioned_at or memory.mentioned_at or memory.created_at
+def _told(memory: Memory) -> datetime:
+    """When it was said last; whatever a store holds has at least been made at some time."""
+    return memory.last_mentioned_at or memory.mentioned_at or memory.created_at or _EVER_AGO
 
 
 def _without(chunk: str, text: str, speaker: str | None) -> tuple[str, bool]:

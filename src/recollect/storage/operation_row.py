@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ from recollect.language.dates import from_micros
 from recollect.types import FINISHED, Operation, OperationState
 
 
-def operation_from_row(row: Any) -> Operation:
+def operation_from_row(row: Sequence[Any]) -> Operation:
     state = OperationState(row[3])
     waits = state not in FINISHED and row[10] > 0
     return Operation(

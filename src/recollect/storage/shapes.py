@@ -8,11 +8,12 @@ from dataclasses import fields
 from math import isfinite
 from typing import Any, cast
 
+from recollect.storage.index.record import KEY_BITS
 from recollect.types import LinkKind, Memory, MemoryType, State
 
 Check = Callable[[Any], bool]
-KEYS = 1 << 40  # keys of memories and entities are below
-LONG = 1 << 63
+_KEYS = 1 << KEY_BITS  # keys of memories and entities are below
+_LONG = 1 << 63
 _SMALL = 1 << 31
 
 
@@ -46,7 +47,7 @@ def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-_key, _long, _count = _whole(0, KEYS), _whole(-LONG, LONG), _whole(0, _SMALL)
+_key, _long, _count = _whole(0, _KEYS), _whole(-_LONG, _LONG), _whole(0, _SMALL)
 _texts, _keys = _listed(_text), _listed(_key)
 _ANNOTATED: Mapping[str, Check] = {
     "str": _text,

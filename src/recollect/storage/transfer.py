@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.models.late import code_bytes
+from recollect.options import Progress
 from recollect.storage.arrival import begin, parts
 from recollect.storage.base import (
     Batch,
@@ -71,6 +72,7 @@ def batch_of(part: Sequence[Row]) -> Batch:
 
 
 def export(store: Store, bank: str) -> Iterator[dict[str, Any]]:
+    """The bank as objects, one a line: the head, every row, and how many there were of each kind."""
     dump = store.dump(bank)
     yield head(bank, dump)
     count = Counter[str]()
@@ -118,7 +120,10 @@ def objects(lines: Iterable[bytes], where: str) -> Iterator[Mapping[str, Any]]:
 
 
 def import_bank(
-    store: Store, lines: Iterable[Mapping[str, Any]], bank: str | None, progress: Any = None
+    store: Store,
+    lines: Iterable[Mapping[str, Any]],
+    bank: str | None,
+    progress: Progress | None = None,
 ) -> str:
     """Nobody sees the bank before the last line is in it: a process that dies leaves nothing but
     what the next import of that bank takes away."""

@@ -65,6 +65,9 @@ from recollect.types import (
 
 
 class Store(Protocol):
+    """Banks, and what a server keeps beside them. Who asks about a bank that is not there is told with
+    `NotFound`; `bank`, `arriving` and `delete_bank` say it with their answer."""
+
     @property
     def queue(self) -> Queue: ...
     @property

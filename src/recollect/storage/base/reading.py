@@ -158,6 +158,8 @@ class BankStats:
 
 
 class View(Protocol):
+    """One state of one bank. What is committed later is not seen in it."""
+
     def close(self) -> None:
         """Let go of what it holds of the store. A view that nobody holds any more closes itself."""
         ...
