@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from recollect.memory import Recollect
 from recollect.types import Document, Memory, State
@@ -12,7 +13,8 @@ from recollect.vault import fields
 from recollect.vault.fields import PATH, Fields
 from recollect.vault.state import Entry, Form
 
-PAGE = 2_000
+PAGE = 2_000  # memories, or documents, listed at a time
+Held = TypeVar("Held", Memory, Document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def units(memory: Recollect, bank: str, entries: Mapping[str, Entry]) -> dict[st
     single = {e.id for e in entries.values() if e.form == "memory"}
     out: dict[str, Unit] = {}
     grouped: dict[str, list[Memory]] = {}
-    for found in every(memory, bank):
+    for found in _paged(lambda after: memory.memories(bank, limit=PAGE, after=after)):
         if found.document_id is None:
             out[found.id] = Unit(found.id, "memory", (found,))
         else:
@@ -79,28 +81,18 @@ def units(memory: Recollect, bank: str, entries: Mapping[str, Entry]) -> dict[st
     # A document that says only what others say already has no memory of its own.
     empty = documents - whole.keys()
     if whole or empty:
-        known = {d.id: d for d in _documents(memory, bank)}
+        documents_held = _paged(lambda after: memory.documents(bank, limit=PAGE, after=after))
+        known = {d.id: d for d in documents_held}
         for document_id in (*whole, *(d for d in empty if d in known)):
             members = tuple(reversed(whole.get(document_id, ())))
             out[document_id] = Unit(document_id, "document", members, known.get(document_id))
     return out
 
 
-def every(memory: Recollect, bank: str) -> Iterator[Memory]:
-    """Newest first."""
+def _paged(page_after: Callable[[str | None], list[Held]]) -> Iterator[Held]:
     after: str | None = None
     while True:
-        page = memory.memories(bank, limit=PAGE, after=after)
-        yield from page
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
-
-
-def _documents(memory: Recollect, bank: str) -> Iterator[Document]:
-    after: str | None = None
-    while True:
-        page = memory.documents(bank, limit=PAGE, after=after)
+        page = page_after(after)
         yield from page
         if len(page) < PAGE:
             return

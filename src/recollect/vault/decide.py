@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.language.tokens import count_tokens
-from recollect.vault.fields import META, Fields, digests, flat
+from recollect.vault.fields import Fields, digests, flat
 from recollect.vault.look import File, Pair
 from recollect.vault.merge import Merge, merge
 from recollect.vault.state import Form
@@ -108,7 +108,3 @@ def _outgrown(file: File) -> bool:
     """A memory stays one until it is far too long: a note must not flip with every edit."""
     text = str(file.fields["text"])
     return len(text) > 4 * AUTHORED_TOKENS and count_tokens(text) > 2 * AUTHORED_TOKENS
-
-
-def metadata_of(fields: Fields) -> dict[str, object]:
-    return {k.removeprefix(META): v for k, v in fields.items() if k.startswith(META)}

@@ -17,7 +17,7 @@ import orjson
 from recollect.errors import InvalidInput
 from recollect.language.dates import parse_when
 from recollect.types import Memory, MemoryType, State
-from recollect.vault.note import Note
+from recollect.vault.note import Note, plain
 
 Fields = dict[str, Any]
 
@@ -83,10 +83,9 @@ def of_memory(memory: Memory) -> Fields:
     return _filled(out)
 
 
-def plain(text: str) -> str:
-    """As a note keeps it: plain line ends, no blank lines around it."""
-    lines = text.replace("\r\n", "\n").rstrip()
-    return re.sub(r"\A(?:[^\S\n]*\n)+", "", lines)
+def metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a note that mean nothing to us, under their own names."""
+    return {k.removeprefix(META): v for k, v in fields.items() if k.startswith(META)}
 
 
 def flat(text: str) -> str:
@@ -215,9 +214,11 @@ def _retiring(note: Note, value: str | None) -> dict[str, Any]:
     if value is None:
         held = {k: None for k in ("superseded_by", "state") if k in note.front.words}
         return held | ({"obsolete": False} if note.front.values.get("obsolete") is True else {})
-    if value == INVALIDATED:
-        return {"state": INVALIDATED}
-    return {"superseded_by": value}
+    return _retired_by(value)
+
+
+def _retired_by(value: str) -> dict[str, Any]:
+    return {"state": INVALIDATED} if value == INVALIDATED else {"superseded_by": value}
 
 
 def of_new_note(fields: Fields, memory_id: str, told: datetime | None) -> dict[str, Any]:
@@ -235,10 +236,6 @@ def of_new_note(fields: Fields, memory_id: str, told: datetime | None) -> dict[s
         out[key] = fields.get(key)
     out["created"] = _stamp(told)
     retired = fields.get("retired")
-    out |= {} if retired is None else _retiring_new(retired)
-    out |= {k.removeprefix(META): v for k, v in fields.items() if k.startswith(META)}
+    out |= {} if retired is None else _retired_by(retired)
+    out |= metadata_of(fields)
     return {k: v for k, v in out.items() if v is not None}
-
-
-def _retiring_new(value: str) -> dict[str, Any]:
-    return {"state": INVALIDATED} if value == INVALIDATED else {"superseded_by": value}

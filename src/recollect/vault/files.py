@@ -109,7 +109,11 @@ def _linked(root: Path, path: str, out: Scan) -> None:
 
 
 def seen(root: Path, path: str) -> Seen:
-    found = (root / path).stat()
+    """A note as it is on disk now."""
+    return _seen_of(path, (root / path).stat())
+
+
+def _seen_of(path: str, found: os.stat_result) -> Seen:
     stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
     return Seen(path, stamp, found.st_size, found.st_mtime_ns)
 
@@ -122,8 +126,7 @@ def _seen(entry: os.DirEntry[str], path: str, out: Scan) -> None:
         out.problems.append(Problem(path, f"cannot be read: {error.strerror}"))
         return
     if stat.S_ISREG(found.st_mode):
-        stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
-        out.files[path] = Seen(path, stamp, found.st_size, found.st_mtime_ns)
+        out.files[path] = _seen_of(path, found)
 
 
 def read_text(root: Path, path: str) -> tuple[str, str]:

@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from recollect.types import Memory
+from recollect.vault.fields import mark
 from recollect.vault.note import Note
-from recollect.vault.state import Entry, State, digest_of
+from recollect.vault.state import Entry, State
 
 
 class Names:
@@ -67,7 +68,7 @@ def changed_links(state: State) -> dict[str, dict[str, float]]:
     out: dict[str, dict[str, float]] = {}
     for path, entry in list(state.entries.items()):
         found = _resolved(path, entry, state, names)
-        told = digest_of(found) if any(found.values()) else ""
+        told = mark(found) if any(found.values()) else ""
         if told != entry.linked:
             out |= found
             state.entries[path] = replace(entry, linked=told)

@@ -12,12 +12,13 @@ from pathlib import Path, PurePosixPath
 from recollect.errors import InvalidInput, NotFound
 from recollect.ids import new_id
 from recollect.memory import Recollect
+from recollect.storage.base import EVERYTHING
 from recollect.vault import bank as banks
 from recollect.vault import note as notes
 from recollect.vault.bank import Unit
-from recollect.vault.fields import Fields, digests, flat, mark, of_note, plain
-from recollect.vault.files import Problem, Scan, Seen, read_text, scan
-from recollect.vault.note import Note
+from recollect.vault.fields import Fields, digests, flat, mark, of_note
+from recollect.vault.files import Problem, Scan, Seen, read_text, scan, seen
+from recollect.vault.note import Note, plain
 from recollect.vault.state import GRAIN_NS, Entry, State
 
 
@@ -136,9 +137,9 @@ class Looking:
         for path, entry in self._state.entries.items():
             if found.hidden(path):  # its folder cannot be looked into: it is not gone
                 self._resting[path] = entry
-        for path, seen in found.files.items():
+        for path, now in found.files.items():
             entry = self._state.entries.get(path)
-            if entry is not None and self._state.unchanged(path, seen.stamp):
+            if entry is not None and self._state.unchanged(path, now.stamp):
                 self._resting[path] = entry
                 continue
             try:
@@ -147,7 +148,7 @@ class Looking:
                     self._resting[path] = entry
                     self._doubted = True
                     continue
-                self._take(file_of(seen, text, digest))
+                self._take(file_of(now, text, digest))
             except InvalidInput as error:
                 self._leave(path, error)
 
@@ -185,10 +186,7 @@ class Looking:
         """A file that was not worth reading until now."""
         try:
             text, digest = read_text(self._root, path)
-            stat = (self._root / path).stat()
-            stamp = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
-            seen = Seen(path, stamp, stat.st_size, stat.st_mtime_ns)
-            return file_of(seen, text, digest)
+            return file_of(seen(self._root, path), text, digest)
         except (InvalidInput, OSError):
             return None
 
@@ -278,7 +276,7 @@ class Looking:
         try:
             if pair.entry.form == "document":
                 document = self._memory.document(self._bank, pair.id)
-                held = self._memory.memories(self._bank, document_id=pair.id, limit=10_000)
+                held = self._memory.memories(self._bank, document_id=pair.id, limit=EVERYTHING)
                 return Unit(pair.id, "document", tuple(reversed(held)), document)
             return Unit(pair.id, "memory", (self._memory.load(self._bank, pair.id),))
         except NotFound:

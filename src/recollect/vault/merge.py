@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from recollect.vault.fields import INVALIDATED, LISTS, META, Fields, mark
+from recollect.vault.fields import INVALIDATED, LISTS, Fields, mark, metadata_of
 
 # An empty field here means that the author left it to us.
 _DERIVED = ("type", "title")
@@ -100,7 +100,7 @@ def _union(mine: list[str], theirs: list[str], key: str) -> list[str]:
 
 def metadata(held: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any] | None:
     """A memory's metadata after these changes; None when they touch none of it."""
-    own = {k.removeprefix(META): v for k, v in changes.items() if k.startswith(META)}
+    own = metadata_of(changes)
     if not own:
         return None
     return {k: v for k, v in {**held, **own}.items() if v is not None}

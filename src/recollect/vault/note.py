@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, cast
+from urllib.parse import unquote
 
 from recollect.vault import frontmatter
 from recollect.vault.frontmatter import Frontmatter
@@ -55,7 +56,7 @@ class Note:
     @cached_property
     def text(self) -> str:
         """What the author wrote: the body without sections that tools generate."""
-        return _BLANK.sub("", _GENERATED.sub("", self.body)).rstrip()
+        return plain(_GENERATED.sub("", self.body))
 
     @cached_property
     def prose(self) -> str:
@@ -108,7 +109,7 @@ class Note:
             yield given.split("|")[0].split("#")[0], RELATED
         for given in _MARKDOWN.findall(self.prose):
             if "://" not in given:
-                yield _unquoted(given), RELATED
+                yield unquote(given), RELATED
         for given in self.words("related"):
             yield given.strip("[]").split("|")[0].split("#")[0], RELATED
         found = self.front.values.get("related_via")
@@ -128,10 +129,9 @@ def _cosine(via: Mapping[str, Any]) -> float:
     return WEIGHT
 
 
-def _unquoted(link: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(link)
+def plain(text: str) -> str:
+    """As a note keeps it: plain line ends, no blank lines around it."""
+    return _BLANK.sub("", text.replace("\r\n", "\n").rstrip())
 
 
 def read(path: str, text: str) -> Note:

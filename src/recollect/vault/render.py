@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from recollect.vault.fields import Fields, mark
 from recollect.vault.frontmatter import scalar
@@ -30,7 +30,8 @@ def new_note(head: Mapping[str, Any], text: str) -> str:
     lines = ["---"]
     for key, value in head.items():
         if isinstance(value, list) and value:
-            lines += [f"{scalar(key)}:", *(f"  - {scalar(v)}" for v in value)]  # pyright: ignore[reportUnknownVariableType]
+            items = cast("list[Any]", value)
+            lines += [f"{scalar(key)}:", *(f"  - {scalar(item)}" for item in items)]
         else:
             lines.append(f"{scalar(key)}: {scalar(value)}")
     return "\n".join([*lines, "---", "", text, ""])

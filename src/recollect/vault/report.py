@@ -22,26 +22,22 @@ SAID = {
 }
 
 
-def _paths() -> list[str]:
-    return []
-
-
 @dataclass
 class Report:
     """Paths by what happened to them; `conflicts` names the notes that hold the other side."""
 
     notes: int = 0
-    retained: list[str] = field(default_factory=_paths)
-    updated: list[str] = field(default_factory=_paths)
-    withdrawn: list[str] = field(default_factory=_paths)
-    forgotten: list[str] = field(default_factory=_paths)
-    restored: list[str] = field(default_factory=_paths)
-    written: list[str] = field(default_factory=_paths)
-    edited: list[str] = field(default_factory=_paths)
-    renamed: list[str] = field(default_factory=_paths)
-    set_aside: list[str] = field(default_factory=_paths)
-    conflicts: list[str] = field(default_factory=_paths)
-    open_conflicts: list[str] = field(default_factory=_paths)
+    retained: list[str] = field(default_factory=list[str])
+    updated: list[str] = field(default_factory=list[str])
+    withdrawn: list[str] = field(default_factory=list[str])
+    forgotten: list[str] = field(default_factory=list[str])
+    restored: list[str] = field(default_factory=list[str])
+    written: list[str] = field(default_factory=list[str])
+    edited: list[str] = field(default_factory=list[str])
+    renamed: list[str] = field(default_factory=list[str])
+    set_aside: list[str] = field(default_factory=list[str])
+    conflicts: list[str] = field(default_factory=list[str])
+    open_conflicts: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
     linked: int = 0  # notes whose links were handed to the bank
     dry_run: bool = False

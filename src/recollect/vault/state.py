@@ -138,7 +138,3 @@ def alone(root: Path, patience: float = 60.0) -> Generator[None]:
                     ) from error
                 time.sleep(0.05)
         yield
-
-
-def digest_of(value: Any) -> str:
-    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()

@@ -251,15 +251,13 @@ class _Pass:
     def _units(self) -> dict[str, Unit]:
         return banks.units(self._memory, self._bank, self._state.entries)
 
-    def _unit(self, step: Step) -> Unit | None:
+    def _unit(self, step: Step) -> Unit:
         """The memory as the bank holds it now."""
         unit = step.pair.unit
-        if unit is None or unit.form == "document" or step.do is Do.KEEP:
-            return unit if unit is not None else Unit(step.pair.id, "memory", (self._one(step),))
-        return Unit(unit.id, "memory", (self._one(step),))
-
-    def _one(self, step: Step):
-        return self._memory.load(self._bank, step.pair.id)
+        if unit is not None and (unit.form == "document" or step.do is Do.KEEP):
+            return unit  # this step did not change it
+        now = self._memory.load(self._bank, step.pair.id)
+        return Unit(step.pair.id, "memory", (now,))
 
     def _refresh(self, sides: Sides) -> None:
         """Files that were touched and say what they said: remember how they look now."""

@@ -9,10 +9,11 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.options import Progress
+from recollect.storage.base import EVERYTHING
 from recollect.types import Memory, State
 from recollect.vault import fields as mapping
-from recollect.vault.decide import Step, metadata_of
-from recollect.vault.fields import INVALIDATED, PATH
+from recollect.vault.decide import Step
+from recollect.vault.fields import INVALIDATED, PATH, metadata_of
 from recollect.vault.ledger import let_go
 from recollect.vault.merge import metadata
 from recollect.vault.work import Work, once
@@ -153,7 +154,9 @@ class ToBank:
     def _members(self, step: Step) -> list[str]:
         if step.form == "memory":
             return [step.pair.id]
-        found = self._work.memory.memories(self._work.bank, document_id=step.pair.id, limit=10_000)
+        found = self._work.memory.memories(
+            self._work.bank, document_id=step.pair.id, limit=EVERYTHING
+        )
         return [m.id for m in found]
 
     def _retire_one(self, step: Step, memory: Memory, wanted: str | None) -> None:

@@ -58,7 +58,7 @@ class ToFolder:
         held = {} if first is None else mapping.of_memory(first)
         shared = {k: v for k, v in held.items() if k in ("title", "kind", "scope")}
         meta = {META + k: v for k, v in document.metadata.items() if k not in mapping.KNOWN}
-        out: Fields = {**shared, **meta, "text": mapping.plain(document.text or "")}
+        out: Fields = {**shared, **meta, "text": notes.plain(document.text or "")}
         return out | ({"tags": sorted(document.tags)} if document.tags else {})
 
     def edit(self, step: Step) -> None:
