@@ -45,7 +45,6 @@ def recall(http: httpx2.Client, bank: str, query: str, **body: Any) -> Body:
         ("POST", path("b", "/memories/recall"), {"query": "x", "budget": "huge"}, 422),
         ("POST", path("b", "/memories/recall"), {"query": "x", "types": ["dream"]}, 422),
         ("POST", path("b", "/memories/recall"), {"query": "x", "as_of": "someday"}, 422),
-        ("POST", path("b", "/memories"), {"items": []}, 422),
         ("POST", path("b", "/memories"), {"items": [{"contents": "x"}]}, 422),
         ("POST", path("b", "/reflect"), {"query": "x"}, 501),
         ("GET", path("b", "/memories/list?cursor=???"), None, 422),
@@ -368,3 +367,32 @@ def test_who_watches_may_ask_for_the_head_alone(http: httpx2.Client, where: str)
     answer = http.head(where)
     assert (answer.status_code, answer.content) == (200, b"")
     assert int(answer.headers["content-length"]) > 0
+
+
+# --- what a bank is told ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "updates",
+    [
+        {"disposition": "friendly"},
+        {"disposition": {"empathy": 0.5}},
+        {"disposition_empathy": "high"},
+        {"disposition_skepticism": 9},
+        {"name": 5},
+        {"mission": ["a", "b"]},
+        {"enable_reranking": "maybe"},
+    ],
+)
+def test_settings_that_no_client_could_read_back_are_refused(
+    http: httpx2.Client, bank: str, updates: Body
+) -> None:
+    http.put(path(bank), json={"name": "as it was"})
+    assert http.patch(path(bank, "/config"), json={"updates": updates}).status_code == 422
+    assert http.put(path(bank), json=updates).status_code == 422
+    assert http.get(path(bank, "/profile")).json()["name"] == "as it was"
+
+
+def test_retaining_nothing_is_no_error(http: httpx2.Client, bank: str) -> None:
+    answer = http.post(path(bank, "/memories"), json={"items": []})
+    assert (answer.status_code, answer.json()["items_count"]) == (200, 0)

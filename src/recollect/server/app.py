@@ -26,7 +26,7 @@ from recollect.server.limits import BodyLimit, Buckets, SecurityHeaders
 from recollect.server.mounted import McpAtWork
 from recollect.server.observe import Observe
 from recollect.server.operations import Operations, QueueRules
-from recollect.server.problems import MEDIA_TYPE, Problem, add_handlers
+from recollect.server.problems import MEDIA_TYPE, Problem, Unbroken, add_handlers
 from recollect.server.respond import DOCUMENTED
 from recollect.server.routes import (
     banks,
@@ -163,6 +163,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
 def _add_middleware(app: FastAPI, serving: Serving) -> None:
     """The last one added is the first to see a request."""
     settings = serving.memory.settings
+    app.add_middleware(Unbroken)
     app.add_middleware(RawPaths)
     app.add_middleware(BodyLimit, limit=serving.body_limit, streamed=is_streamed)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)

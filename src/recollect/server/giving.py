@@ -12,8 +12,6 @@ _WITHOUT_EFFECT = {"resolve_entities", "observation_scopes", "strategy"}
 
 
 def given_items(body: RetainBody) -> list[dict[str, Any]]:
-    if not body.items:
-        raise InvalidInput("there is nothing to retain", hint="give at least one item")
     return [_item(n, item, body.document_tags or []) for n, item in enumerate(body.items)]
 
 

@@ -28,7 +28,7 @@ NEUTRAL = {"skepticism": 3, "literalism": 3, "empathy": 3}
 def bank_item(bank: Bank) -> dict[str, Any]:
     return {
         "bank_id": bank.id,
-        "name": bank.config.get("name") or bank.id,
+        "name": str(bank.config.get("name") or bank.id),
         "disposition": disposition(bank),
         "mission": mission(bank),
         "created_at": iso(bank.created_at),
@@ -56,8 +56,12 @@ def mission(bank: Bank) -> str:
 
 
 def disposition(bank: Bank) -> dict[str, int]:
-    given: Mapping[str, int] = bank.config.get("disposition") or {}
-    return {k: bank.config.get(f"disposition_{k}") or given.get(k, v) for k, v in NEUTRAL.items()}
+    """As it was given over HTTP; the library keeps whatever it is told, and what is no trait is
+    none here: one odd bank must not break the list of all."""
+    given = bank.config.get("disposition")
+    said: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    found = {k: bank.config.get(f"disposition_{k}") or said.get(k) for k in NEUTRAL}
+    return {k: v if isinstance(v, int) else NEUTRAL[k] for k, v in found.items()}
 
 
 def stats(bank: Bank, found: BankStats, operations: Mapping[str, int]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.discretion import told
 from recollect.errors import (
@@ -112,7 +113,30 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RecollectError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+
+
+class Unbroken:
+    """ASGI middleware: what nobody expected is answered like any other problem, with its request
+    id, on a connection that stays open. Starlette's own last resort hangs up after it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def sent(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception as error:
+            if begun or scope["type"] != "http":  # there is no way back: half an answer is none
+                raise
+            answer = _unexpected(Request(scope), error)
+            await answer(scope, receive, send)
 
 
 def of_error(error: RecollectError, instance: str | None = None) -> Response:
@@ -191,11 +215,11 @@ async def _http(request: Request, error: Exception) -> Response:
     return problem(status, detail, hint, instance=path, headers=raised.headers)
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
+def _unexpected(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return problem(
         500,
         "something in the server broke",
-        "the server's log has the details under this path and time",
+        "the server's log has the details, under the request id of this answer",
         instance=request.url.path,
     )

@@ -163,10 +163,13 @@ class IdsBody(BaseModel):
     ids: list[str] = Field(max_length=10_000)
 
 
+Trait = Annotated[int, Field(ge=1, le=5)]
+
+
 class Disposition(BaseModel):
-    skepticism: int = Field(3, ge=1, le=5)
-    literalism: int = Field(3, ge=1, le=5)
-    empathy: int = Field(3, ge=1, le=5)
+    skepticism: Trait = 3
+    literalism: Trait = 3
+    empathy: Trait = 3
 
 
 class BankBody(BaseModel):
@@ -178,7 +181,11 @@ class BankBody(BaseModel):
     name: str | None = None
     mission: str | None = None
     background: str | None = None
+    reflect_mission: str | None = None
     disposition: Disposition | None = None
+    disposition_skepticism: Trait | None = None
+    disposition_literalism: Trait | None = None
+    disposition_empathy: Trait | None = None
     enable_text_search: bool | None = None
     enable_temporal_retrieval: bool | None = None
     enable_graph_retrieval: bool | None = None
@@ -190,7 +197,7 @@ class ProfileBody(BaseModel):
 
 
 class ConfigBody(BaseModel):
-    updates: dict[str, Any]
+    updates: BankBody = Field(description="What is left out stays; null takes a setting back.")
 
 
 class MemoryBody(BaseModel):

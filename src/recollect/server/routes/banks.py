@@ -200,7 +200,8 @@ async def update_config(request: Request, bank_id: BankId, body: ConfigBody) -> 
 
     def work() -> Bank:
         held = state.memory.bank(bank_id)
-        wanted = {k: v for k, v in {**held.config, **body.updates}.items() if v is not None}
+        updates = body.updates.model_dump(exclude_unset=True)
+        wanted = {k: v for k, v in {**held.config, **updates}.items() if v is not None}
         return state.memory.configure_bank(bank_id, wanted)
 
     return Json(_config(state, await state.write(work)))
