@@ -1,23 +1,40 @@
-"""HTTP as compiled code reads it, with a bound on what comes before a body.
+"""HTTP as compiled code reads it, with bounds on what a client may keep a server waiting for.
 
-uvicorn's other reader, in Python, has such a bound; this one would gather a header for as long as
-somebody sends one.
+uvicorn's other reader, in Python, has a bound on what comes before a body; this one would gather a
+header for as long as somebody sends one. And neither would ever let go of who says half a request,
+or asks and never reads the answer: half-open connections would stay until the server is stopped.
 """
 
 from __future__ import annotations
 
+from asyncio import TimerHandle, Transport
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LONGEST_HEAD = 64 * 1024  # bytes, as uvicorn's other reader has it
+STALLED_S = 60.0  # without a byte either way, while it is the client's turn
+STOPPING_S = 5.0  # the same, when the server was told to stop
 
 
 class BoundedHeads(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._head = 0  # bytes of a head that has not ended
-        self._in_head = False
+        self._in_head = True
+        self._received = 0  # bytes
+        self._drained = 0  # times
+        self._seen = (0, 0, 0)  # the progress when last looked at
+        self._looks: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:
+        super().connection_made(transport)
+        self._look_in(STALLED_S)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._looks is not None:
+            self._looks.cancel()
+        super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         self._head, self._in_head = 0, True
@@ -28,8 +45,41 @@ class BoundedHeads(HttpToolsProtocol):
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
+        self._received += len(data)
         super().data_received(data)
         if self._in_head:
             self._head += len(data)
             if self._head > LONGEST_HEAD and not self.transport.is_closing():
                 self.send_400_response("The head of the request is too long.")
+
+    def resume_writing(self) -> None:
+        self._drained += 1
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self._looks is not None:
+            self._looks.cancel()
+        self._look_in(STOPPING_S)
+
+    def _look_in(self, seconds: float) -> None:
+        self._seen = self._progress()
+        self._looks = self.loop.call_later(seconds, self._look, seconds)
+
+    def _look(self, seconds: float) -> None:
+        """One timer a connection, which looks back: a request costs no timer of its own."""
+        if self._is_clients_turn() and self._progress() == self._seen:
+            self.transport.abort()
+        else:
+            self._look_in(seconds)
+
+    def _progress(self) -> tuple[int, int, int]:
+        return self._received, self._drained, self.transport.get_write_buffer_size()
+
+    def _is_clients_turn(self) -> bool:
+        """To send the rest of what it began, or to read. One that rests between two requests is
+        uvicorn's to close, and one whose answer is being made waits for us."""
+        if self._in_head or self.transport.get_write_buffer_size():
+            return True
+        asking = self.cycle.more_body and not self.cycle.response_complete
+        return asking and not (self.flow.read_paused or self.cycle.waiting_for_100_continue)
