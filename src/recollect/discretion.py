@@ -22,7 +22,11 @@ _LOG = "the server's log says more"
 # The first class that fits decides.
 _SAID: tuple[tuple[type[RecollectError], str, str], ...] = (
     (StoreLocked, "another process is writing to the store for too long", "try again"),
-    (StoreFull, "there is no room left; nothing of this request was stored", "free some space"),
+    (
+        StoreFull,
+        "there is no room left; nothing of this request was stored",
+        "free some space; " + _LOG,
+    ),
     (StoreReadOnly, "the store cannot be written", _LOG),
     (StoreUnavailable, "the database cannot be reached, or gave up", "try again; " + _LOG),
     (StoreDamaged, "the store is damaged or cannot be read", "restore a copy; " + _LOG),

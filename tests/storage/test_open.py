@@ -252,6 +252,29 @@ def test_a_full_file_system_says_so(tmp_path: Path) -> None:
         os.system(f"umount {tmp_path}")
 
 
+_LIMITED = """
+import resource, sys
+from recollect.errors import StoreFull
+from recollect.testing import open_fake
+
+with open_fake(sys.argv[1]) as memory:
+    memory.retain("b", "Bob runs.")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
+    try:
+        for n in range(50):
+            memory.retain("b", [{"text": f"Fact {n} {k} " + "word " * 90} for k in range(9)])
+    except StoreFull as error:
+        print(error.hint)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such limits are POSIX's")
+def test_a_limit_on_files_is_no_damage(db: Path) -> None:
+    command = [sys.executable, "-c", _LIMITED, str(db)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "quotas" in done.stdout
+
+
 def test_a_lock_held_too_long_is_named(db: Path) -> None:
     with open_fake(db, busy_timeout_ms=50) as memory:
         memory.retain("b", "Bob runs.")

@@ -143,6 +143,10 @@ def _damaged(path: Path, text: str) -> StoreDamaged:
     )
 
 
+# A quota, a limit on files or no room for the shared index: SQLite says FULL of a full disk only.
+_UNWRITTEN = ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")
+
+
 def _explained(error: sqlite3.Error, path: Path) -> StoreError:
     name = getattr(error, "sqlite_errorname", None) or ""
     text = str(error)
@@ -156,10 +160,11 @@ def _explained(error: sqlite3.Error, path: Path) -> StoreError:
             f"{path} is locked by another process that did not let go in time",
             hint="wait for it to finish, or raise busy_timeout_ms",
         )
-    if "FULL" in name:
+    if "FULL" in name or name in _UNWRITTEN:
         return StoreFull(
-            f"no room left to write {path}; nothing of this call was stored",
-            hint="free some space and retry: everything acknowledged before is safe",
+            f"no room left to write {path} ({text}); nothing of this call was stored",
+            hint="free some space, or check quotas and the disk, and retry: everything "
+            "acknowledged before is safe",
         )
     if "READONLY" in name or "CANTOPEN" in name or "PERM" in name:
         return StoreReadOnly(
