@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from recollect.discretion import without_places
 from recollect.recall.due import Due
@@ -58,8 +58,8 @@ def mission(bank: Bank) -> str:
 def disposition(bank: Bank) -> dict[str, int]:
     """As it was given over HTTP; the library keeps whatever it is told, and what is no trait is
     none here: one odd bank must not break the list of all."""
-    given = bank.config.get("disposition")
-    said: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    given: Any = bank.config.get("disposition")
+    said = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     found = {k: bank.config.get(f"disposition_{k}") or said.get(k) for k in NEUTRAL}
     return {k: v if isinstance(v, int) else NEUTRAL[k] for k, v in found.items()}
 
