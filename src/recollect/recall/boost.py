@@ -44,7 +44,7 @@ def boost(
         "order": plain if order is None else _nudge("order", timeline(columns, order)),
         "lifecycle": _current(columns, at, superseded, lifecycle(columns, at)),
     }
-    final = pool.relevance.astype(np.float32)
+    final = pool.relevance
     for factor in factors.values():
         final = final * factor
     return replace(pool, factors=factors, final=final)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.boost import DAY
-from recollect.recall.pool import Bridged, Pool
+from recollect.recall.pool import Bridged, Numbers, Pool
 from recollect.recall.relevance import sigmoid
 from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Floats, View
@@ -40,7 +40,6 @@ COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
 LONG = 20  # words of a query from which on likeness counts in full
 
-Numbers = NDArray[np.float64]
 Days = NDArray[np.int64]
 _NONE = -1
 
@@ -101,7 +100,7 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
     at = np.flatnonzero(lift)
     relevance = pool.relevance.copy()
     # At least what it was: a lift may be lost in rounding.
-    relevance[at] = np.maximum(sigmoid(reached[at].astype(np.float32)), relevance[at])
+    relevance[at] = np.maximum(sigmoid(reached[at]), relevance[at])
     return replace(pool, relevance=relevance, bridged=Bridged(lift, over, pool.relevance))
 
 
@@ -137,6 +136,6 @@ def same_day(days: Days, row: int) -> NDArray[np.bool_]:
     return same if rare else np.zeros(len(days), np.bool_)
 
 
-def _logits(chance: Floats) -> Numbers:
-    inside = np.clip(chance.astype(np.float64), 1e-30, 1 - 1e-7)
+def _logits(chance: Numbers) -> Numbers:
+    inside = np.clip(chance, 1e-30, 1 - 1e-7)
     return np.log(inside) - np.log1p(-inside)

@@ -85,7 +85,8 @@ def _judged(pool: Pool, row: int, value: float, lifts: tuple[Explanation, ...] =
         return _judged(pool.rest.judged, row, value, lifts)
     if calibration is None:
         return Explanation(value, "relevance, spread by fused rank", (_fused(pool, row),))
-    parts = [
+    parts = [Explanation(calibration.bias, "bias")]
+    parts += [
         Explanation(
             0.0 if math.isnan(float(term[row])) else float(term[row]),
             f"{MEANING[name]}: {float(pool.signals[name][row]):.4f} × {calibration.weights[name]:g}",
@@ -93,8 +94,7 @@ def _judged(pool: Pool, row: int, value: float, lifts: tuple[Explanation, ...] =
         for name, term in pool.terms.items()
     ]
     parts += lifts
-    bias = Explanation(calibration.bias, "bias")
-    logit = Explanation(bias.value + sum(t.value for t in parts), "logit", (bias, *parts), "sum")
+    logit = Explanation(sum(part.value for part in parts), "logit", tuple(parts), "sum")
     return Explanation(value, "relevance", (logit,), "sigmoid")
 
 

@@ -42,9 +42,7 @@ def follow(
     if not support.any():
         return pool
     relevance = 1 - (1 - pool.relevance) * (1 - support)
-    return replace(
-        pool, support=Support(support, pool.relevance), relevance=relevance.astype(np.float32)
-    )
+    return replace(pool, support=Support(support, pool.relevance), relevance=relevance)
 
 
 def _causal(view: View, pool: Pool, allowed: Filter) -> Floats:

@@ -30,6 +30,7 @@ from recollect.recall.relevance import (
     evidence,
     judge,
     least_similarity,
+    settle,
     spread,
     with_cross,
 )
@@ -111,7 +112,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
             rest = _rest(with_, query, line) if deep and query.entities else None
             pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
-        pool = _boosted(with_.settings, request, query, pool)
+        pool = _boosted(with_.settings, request, query, settle(pool))
         rows = order(pool)
     with run.stage("answerable") as span:
         best, model = int(rows[0]) if len(rows) else None, with_.embedder.name
@@ -273,5 +274,9 @@ def _below(better: Pool, rest: Pool, signal: str) -> Pool:
     seen = ~np.isnan(better.signals[signal])
     if seen.all() or not seen.any():
         return better if seen.any() else rest
-    relevance = np.where(seen, better.relevance, rest.relevance).astype(np.float32)
-    return replace(better, relevance=relevance, rest=Rest(~seen, rest))
+    return replace(
+        better,
+        logit=np.where(seen, better.logit, rest.logit),
+        relevance=np.where(seen, better.relevance, rest.relevance),
+        rest=Rest(~seen, rest),
+    )

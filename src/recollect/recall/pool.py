@@ -20,6 +20,8 @@ from recollect.types import Arm
 if TYPE_CHECKING:
     from recollect.recall.relevance import Calibration
 
+Numbers = NDArray[np.float64]  # from the terms of relevance on: what a reader adds up to the bit
+
 
 @dataclass(frozen=True, slots=True)
 class ArmColumn:
@@ -40,7 +42,7 @@ class Support:
     """What links of the best hits added to each candidate's own relevance."""
 
     given: Floats  # in [0, 1]
-    own: Floats
+    own: Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Bridged:
 
     lift: Floats  # of the logit; 0 for none
     over: NDArray[np.int64]  # row of that hit; -1 for none
-    own: Floats  # relevance before
+    own: Numbers  # relevance before
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,14 @@ class Pool:
     terms: Mapping[str, Floats] = field(
         default_factory=dict[str, "Floats"]
     )  # of the relevance logit
-    relevance: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    logit: Numbers = field(default_factory=lambda: np.empty(0))  # their sum
+    relevance: Numbers = field(default_factory=lambda: np.empty(0))
     calibration: Calibration | None = None  # whose logit the terms are
     rest: Rest | None = None
     bridged: Bridged | None = None
     support: Support | None = None
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
-    final: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    final: Numbers = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.keys)

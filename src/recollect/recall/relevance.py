@@ -9,6 +9,7 @@ so that a score means the same with a reranker, without one, and when one fails.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,12 +20,13 @@ import orjson
 
 from recollect.language.dates import to_micros
 from recollect.recall.boost import DAY, YEAR_DAYS
-from recollect.recall.pool import Pool
+from recollect.recall.pool import Numbers, Pool
 from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Floats, View
 from recollect.types import Arm, Window
 
 _FAR = 1 << 60  # microseconds: later than any date
+_FARTHEST = 700.0  # of a logit: exp overflows soon after
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,10 @@ def calibrations(model: str) -> Mapping[str, Calibration]:
     the general weights."""
     table = orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
     chosen = table.get(model) or table["general"]
-    return {name: Calibration(**entry) for name, entry in chosen["relevance"].items()}
+    # A bias of single precision, as the terms are: so few bits add up in double precision with
+    # nothing lost, and every way to add them gives the same.
+    read = {name: Calibration(**entry) for name, entry in chosen["relevance"].items()}
+    return {name: replace(c, bias=float(np.float32(c.bias))) for name, c in read.items()}
 
 
 def with_cross(known: Mapping[str, Calibration]) -> Calibration:
@@ -123,7 +128,7 @@ def in_window(columns: Columns, window: Window | None) -> Floats:
 BESIDE = 0.8  # what is left of a neighbour's relevance with every turn further
 
 
-def beside(pool: Pool) -> Floats:
+def beside(pool: Pool) -> Numbers:
     """How relevant the best neighbour is, up to two turns away in the same conversation: an
     answer seldom stands alone, and a turn alone seldom says what it is about."""
     before = pool.columns.before
@@ -135,10 +140,10 @@ def beside(pool: Pool) -> Floats:
     later = np.full(none + 1, none)
     later[earlier[:-1]] = np.arange(none)
     later[none] = none
-    relevance = np.append(pool.relevance, np.float32(0))
+    relevance = np.append(pool.relevance, 0)
     near = np.maximum(relevance[earlier], relevance[later])
     far = np.maximum(relevance[earlier[earlier]], relevance[later[later]])
-    return np.maximum(near, np.float32(BESIDE) * far)[:-1]
+    return np.maximum(near, BESIDE * far)[:-1]
 
 
 def judge(pool: Pool, calibration: Calibration) -> Pool:
@@ -148,18 +153,44 @@ def judge(pool: Pool, calibration: Calibration) -> Pool:
         for name, weight in calibration.weights.items()
         if name in pool.signals
     }
-    logit = np.full(len(pool), calibration.bias, np.float32)
+    logit = np.full(len(pool), calibration.bias)
     for term in terms.values():
         unknown = np.isnan(term)
         logit += np.where(unknown, np.float32(0), term) if unknown.any() else term
-    return replace(pool, terms=terms, relevance=sigmoid(logit), calibration=calibration, rest=None)
+    return replace(
+        pool,
+        terms=terms,
+        logit=logit,
+        relevance=sigmoid(logit),
+        calibration=calibration,
+        rest=None,
+    )
+
+
+def settle(pool: Pool) -> Pool:
+    """Relevance once more when nothing moves it any longer, from the very numbers that its explanation
+    shows and with everybody's exp, so that whoever works it out gets the same to the bit. Until then
+    numpy's will do: it is ten times as fast, and differs in the last bit now and then."""
+    if pool.calibration is None:
+        return pool
+    own = _chances(pool.logit if pool.bridged is None else pool.logit + pool.bridged.lift)
+    if pool.support is None:
+        return replace(pool, relevance=own)
+    given = pool.support.given
+    relevance = np.where(given > 0, 1 - (1 - own) * (1 - given.astype(np.float64)), own)
+    return replace(pool, relevance=relevance, support=replace(pool.support, own=own))
 
 
 def spread(pool: Pool) -> Pool:
     """The seeds' fallback: 1.0 … 0.1 by fused rank. For comparison; it is not calibrated."""
     steps = np.linspace(1.0, 0.1, len(pool)) if len(pool) > 1 else np.ones(len(pool))
-    return replace(pool, terms={}, relevance=steps.astype(np.float32))
+    return replace(pool, terms={}, relevance=steps)
 
 
-def sigmoid(x: Floats) -> Floats:
-    return (1 / (1 + np.exp(-np.clip(x, -60, 60)))).astype(np.float32)
+def sigmoid(x: Numbers) -> Numbers:
+    return 1 / (1 + np.exp(-np.clip(x, -60, 60)))
+
+
+def _chances(logit: Numbers) -> Numbers:
+    away = np.clip(-logit, -_FARTHEST, _FARTHEST).tolist()
+    return 1 / (1 + np.fromiter(map(math.exp, away), np.float64, len(away)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recollect.language.passage import paired_passage
 from recollect.models.base import Reranker
 from recollect.models.late import best_matches, code_bytes
-from recollect.recall.pool import Pool
+from recollect.recall.pool import Numbers, Pool
 from recollect.storage.base import Floats, View
 from recollect.storage.ranking import distinct
 
@@ -65,7 +65,7 @@ def cross_encode(
     return replace(pool, signals={**pool.signals, "cross": scores})
 
 
-def with_signal(pool: Pool, name: str, scores: Floats) -> Pool:
+def with_signal(pool: Pool, name: str, scores: Floats | Numbers) -> Pool:
     """Scores of the first rows; the rest get NaN: not looked at."""
     column = np.full(len(pool), np.nan, np.float32)
     column[: len(scores)] = scores

@@ -154,10 +154,9 @@ def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
         **lean,
         **memory_dict(memory),
         "summary": memory.summary,
-        "scores": {k: round(v, 6) for k, v in hit.scores.items()},
-        "arms": {
-            arm.value: {"rank": s.rank, "score": round(s.score, 6)} for arm, s in hit.arms.items()
-        },
+        "score": hit.score,  # not rounded: it is what its explanation adds up to
+        "scores": dict(hit.scores),
+        "arms": {arm.value: {"rank": s.rank, "score": s.score} for arm, s in hit.arms.items()},
         "hop": hit.hop,
         "matched_terms": list(hit.matched_terms),
     }
