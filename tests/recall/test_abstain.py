@@ -177,3 +177,12 @@ def test_an_open_question_about_a_given_time_asks_for_what_lies_in_it(
     june = ("2026-06-01", "2026-06-30")
     result = memory.recall(story, "What's new?", temporal_window=june, query_timestamp=ANCHOR)
     assert {h.id for h in result if h.band is not Band.NOISE} == {"bread", "trip"}
+
+
+@pytest.mark.parametrize("query", ["What happened in June 2026?", "What did we do since May 2026?"])
+def test_what_lies_in_the_time_that_alone_was_asked_for_does_not_score_like_noise(
+    memory: Recollect, story: str, query: str
+) -> None:
+    result = memory.recall(story, query, query_timestamp="2026-06-30", min_score=0.25)
+    assert {"bread", "trip"} <= {h.id for h in result}
+    assert "job" not in {h.id for h in result}  # of March

@@ -31,6 +31,7 @@ COMBINE: dict[str, Callable[[list[float]], float]] = {
     "sum": sum,
     "either": lambda v: 1 - math.prod(1 - x for x in v),
     "sigmoid": lambda v: 1 / (1 + math.exp(-v[0])),
+    "min": min,
 }
 
 
@@ -80,8 +81,29 @@ def test_every_tree_adds_up_to_the_final_score(
         tree = hit.explanation
         assert tree is not None
         assert tree.value == hit.score
-        assert tree.operation == "product"
         assert_adds_up(tree)
+
+
+def test_a_score_is_at_most_1_and_the_order_knows_which_is_surer(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    """The first are spread near 1, and all that is a month old is boosted past it."""
+    by_rank = reopen(reranker="rrf")
+    result = by_rank.recall(diary, "Who baked rye bread?", query_timestamp=ANCHOR)
+    trees = [hit.explanation for hit in result if hit.explanation is not None]
+    assert all(hit.score <= 1 for hit in result)
+    beyond = [tree.details[0].value for tree in trees if tree.operation == "min"]
+    assert len(set(beyond)) > 1
+    assert [hit.score for hit in result][: len(beyond)] == [1.0] * len(beyond)
+    assert beyond == sorted(beyond, reverse=True)
+
+
+def test_the_tree_of_what_only_its_time_speaks_for_adds_up(memory: Recollect, diary: str) -> None:
+    result = memory.recall(diary, "What happened in May 2025?", query_timestamp=ANCHOR)
+    first = result.results[0].explanation
+    assert first is not None and first.operation == "either"
+    assert "time asked for" in first.details[1].description
+    assert_adds_up(first)
 
 
 def test_the_tree_of_a_neighbour_adds_up_too(memory: Recollect, hopping: str) -> None:

@@ -88,7 +88,7 @@ def considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> ND
         )
     if relevant > 0:
         rows = rows[ranked.pool.relevance[rows] >= relevant]
-    return rows[ranked.pool.final[rows] >= floor] if floor > 0 else rows
+    return rows[ranked.pool.score[rows] >= floor] if floor > 0 else rows
 
 
 def chosen(
@@ -114,22 +114,12 @@ def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Setting
 
 def bands_of(ranked: Ranked) -> tuple[float, float]:
     """From where a score is strong, and from where it may be one. When nothing is known all of it
-    is noise; when something is, then at least the best is not, and when nothing but a time was
-    asked for, nothing that lies in it."""
+    is noise; when something is, then at least the best is not."""
     if not ranked.verdict.known:
         return math.inf, math.inf
     calibration = ranked.calibration
     strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
-    return strong, min(maybe, _least(ranked))
-
-
-def _least(ranked: Ranked) -> float:
-    """The least score that is an answer for certain."""
-    pool, window = ranked.pool, ranked.pool.signals.get("window")
-    best = float(pool.final[ranked.rows[0]])
-    if not ranked.query.time_pull.alone or window is None:
-        return best
-    return float(np.min(pool.final, where=window > 0, initial=best))
+    return strong, min(maybe, float(ranked.pool.score[ranked.rows[0]]))
 
 
 def band_of(score: float, bands: tuple[float, float]) -> Band:
@@ -143,14 +133,14 @@ def _hits(view: View, ranked: Ranked, rows: list[int], as_of: int | None) -> lis
     loaded = memories_then(view, view.load(keys), pool.columns, as_of)
     if len(loaded) < len(keys):  # some were deleted meanwhile
         rows = [row for row, key in zip(rows, keys, strict=True) if key in loaded]
-    memories, finals = list(loaded.values()), pool.final[rows].tolist()
+    memories, scores = list(loaded.values()), pool.score[rows].tolist()
     strong, maybe = bands_of(ranked)
     bands = [
         Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
-        for score in finals
+        for score in scores
     ]
     details = map(_Detail, repeat(ranked), rows, memories)
-    return list(map(_make_hit, memories, finals, bands, repeat(0), details))
+    return list(map(_make_hit, memories, scores, bands, repeat(0), details))
 
 
 class _Detail(NamedTuple):
@@ -249,7 +239,7 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
 def _worth_telling(ranked: Ranked, rows: NDArray[np.int64]) -> bool:
     """Whether the best that packing considered is more than noise, fitting or not: what is too long
     for `max_tokens` is known all the same."""
-    return len(rows) > 0 and float(ranked.pool.final[rows[0]]) >= bands_of(ranked)[1]
+    return len(rows) > 0 and float(ranked.pool.score[rows[0]]) >= bands_of(ranked)[1]
 
 
 def result_of(

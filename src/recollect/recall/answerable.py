@@ -103,11 +103,11 @@ def answerable(
     if best is None:
         return Verdict(False, 0.0, floor, {}, None)
     if query.time_pull.alone and _in_time(pool, best):
-        return Verdict(True, float(pool.final[best]), 0.0, {}, None)
+        return Verdict(True, float(pool.score[best]), 0.0, {}, None)
     weights = None if calibration is None else fitted(model).get(stage_of(calibration))
     if weights is None or not measured(view, query, found, pool, best):
-        final = float(pool.final[best])
-        return Verdict(final >= floor, final, floor, {}, None)
+        score = float(pool.score[best])
+        return Verdict(score >= floor, score, floor, {}, None)
     signals = signals_of(view, query, pool, best)
     logit = weights.bias + sum(w * signals[name] for name, w in weights.weights.items())
     chance = 1 / (1 + math.exp(-logit))

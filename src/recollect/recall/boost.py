@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.lifecycle import FACTOR, FROM, Freshness
-from recollect.recall.pool import Pool
+from recollect.recall.pool import Pool, Support
 from recollect.storage.base import NO_TIME, Columns, Floats
 from recollect.types import MemoryType, State, Window
 
 ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1, "order": 0.2}
+IN_TIME = 0.3  # well above noise; whether it is what matters of that time, nobody said
 DAY = 86_400_000_000  # microseconds
 YEAR_DAYS = 365
 _TYPES, _STATES = tuple(MemoryType), tuple(State)
@@ -48,6 +49,15 @@ def boost(
     for factor in factors.values():
         final = final * factor
     return replace(pool, factors=factors, final=final)
+
+
+def in_time(pool: Pool) -> Pool:
+    """When nothing but a time was asked for, to lie in it is an answer, though hardly a word of
+    the query is in it. What has grown old or was replaced stands back here as well."""
+    lifecycle = pool.factors.get("lifecycle", 1)
+    given = np.where(pool.signals["window"] > 0, np.float32(IN_TIME) * lifecycle, 0)
+    timely = Support(given.astype(np.float32), pool.final)
+    return replace(pool, timely=timely, final=timely.either())
 
 
 def _nudge(name: str, signal: Floats) -> Floats:

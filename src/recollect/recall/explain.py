@@ -40,13 +40,30 @@ _SUPERSEDED = tuple(State).index(State.SUPERSEDED)
 
 
 def explain(pool: Pool, row: int) -> Explanation:
-    """final = relevance × factors; relevance = sigmoid(bias + Σ weight · signal)."""
+    """final = relevance × factors, at most 1; relevance = sigmoid(bias + Σ weight · signal)."""
+    final = float(pool.final[row])
+    if final <= 1:
+        return _final(pool, row, "final score")
+    most = Explanation(1.0, "as sure as can be")
+    return Explanation(1.0, "final score", (_final(pool, row, "boosted score"), most), "min")
+
+
+def _final(pool: Pool, row: int, name: str) -> Explanation:
+    if pool.timely is None or not pool.timely.given[row]:
+        return _boosted(pool, row, float(pool.final[row]), name)
+    boosted = _boosted(pool, row, float(pool.timely.own[row]), "boosted relevance")
+    timely = Explanation(
+        float(pool.timely.given[row]), "in the time asked for, and nothing else was asked for"
+    )
+    return Explanation(float(pool.final[row]), name, (boosted, timely), "either")
+
+
+def _boosted(pool: Pool, row: int, value: float, name: str) -> Explanation:
     factors = [
         Explanation(float(f[row]), factor_meaning(name, pool, row))
         for name, f in pool.factors.items()
     ]
-    details = (_relevance(pool, row), *factors)
-    return Explanation(float(pool.final[row]), "final score", details, "product")
+    return Explanation(value, name, (_relevance(pool, row), *factors), "product")
 
 
 def factor_meaning(name: str, pool: Pool, row: int) -> str:

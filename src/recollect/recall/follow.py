@@ -41,8 +41,8 @@ def follow(
         support = np.maximum(support, _chain(view, query, pool, allowed, rest))
     if not support.any():
         return pool
-    relevance = 1 - (1 - pool.relevance) * (1 - support)
-    return replace(pool, support=Support(support, pool.relevance), relevance=relevance)
+    given = Support(support, pool.relevance)
+    return replace(pool, support=given, relevance=given.either())
 
 
 def _causal(view: View, pool: Pool, allowed: Filter) -> Floats:

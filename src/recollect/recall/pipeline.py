@@ -16,7 +16,7 @@ from recollect.models.base import Embedder, Reranker
 from recollect.models.patience import within
 from recollect.recall.answer import Ranked, considered, packed, result_of
 from recollect.recall.answerable import READ, answerable, reason
-from recollect.recall.boost import boost
+from recollect.recall.boost import boost, in_time
 from recollect.recall.bridge import bridge
 from recollect.recall.event import locate
 from recollect.recall.follow import follow
@@ -149,16 +149,18 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
 
 def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Pool) -> Pool:
     if "boost" in request.without:
-        return replace(pool, final=pool.relevance)
-    return boost(
-        pool,
-        request.now,
-        # Nothing in the middle of "from 1985 to 1987" is a better answer than at its ends.
-        None if query.time_pull.frames else query.window,
-        _order(query),
-        settings.recency_decay,
-        settings.superseded_factor,
-    )
+        pool = replace(pool, final=pool.relevance)
+    else:
+        pool = boost(
+            pool,
+            request.now,
+            # Nothing in the middle of "from 1985 to 1987" is a better answer than at its ends.
+            None if query.time_pull.frames else query.window,
+            _order(query),
+            settings.recency_decay,
+            settings.superseded_factor,
+        )
+    return in_time(pool) if query.time_pull.alone else pool
 
 
 def _with_event(

@@ -39,10 +39,15 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What links of the best hits added to each candidate's own relevance."""
+    """What speaks for a candidate beside its own number: links of the best hits, or its time."""
 
     given: Floats  # in [0, 1]
     own: Numbers
+
+    def either(self) -> Numbers:
+        """The chance that at least one of both holds."""
+        given = self.given.astype(np.float64)
+        return np.where(given > 0, 1 - (1 - self.own) * (1 - given), self.own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,14 @@ class Pool:
     bridged: Bridged | None = None
     support: Support | None = None
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
-    final: Numbers = field(default_factory=lambda: np.empty(0))
+    timely: Support | None = None  # of the product of relevance and factors
+    final: Numbers = field(default_factory=lambda: np.empty(0))  # in this order
+
+    @property
+    def score(self) -> Numbers:
+        """What a hit is said to score. Boosts multiply a probability and may carry it past 1; that
+        is as sure as can be, and the order still knows which is surer."""
+        return np.minimum(self.final, 1)
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -176,9 +176,8 @@ def settle(pool: Pool) -> Pool:
     own = _chances(pool.logit if pool.bridged is None else pool.logit + pool.bridged.lift)
     if pool.support is None:
         return replace(pool, relevance=own)
-    given = pool.support.given
-    relevance = np.where(given > 0, 1 - (1 - own) * (1 - given.astype(np.float64)), own)
-    return replace(pool, relevance=relevance, support=replace(pool.support, own=own))
+    support = replace(pool.support, own=own)
+    return replace(pool, relevance=support.either(), support=support)
 
 
 def spread(pool: Pool) -> Pool:

@@ -168,9 +168,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     if "min_score" in given and not (
         isinstance(given["min_score"], int | float) and 0 <= given["min_score"] <= 1
     ):
-        raise InvalidInput(
-            f"min_score is {given['min_score']!r}", hint="scores run from 0 to about 1"
-        )
+        raise InvalidInput(f"min_score is {given['min_score']!r}", hint="scores run from 0 to 1")
     if given.get("expand_hops", 0) not in (0, 1):
         raise InvalidInput(f"expand_hops is {given['expand_hops']!r}", hint="use 0 or 1")
     deadline = given.get("deadline_ms")

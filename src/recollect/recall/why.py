@@ -229,7 +229,7 @@ def _because(name: str, ranked: Ranked, row: int) -> str:
 
 
 def _boosted(ranked: Ranked, row: int) -> StageVerdict:
-    final = float(ranked.pool.final[row])
+    final = float(ranked.pool.score[row])
     place = int(np.flatnonzero(ranked.rows == row)[0]) + 1
     factors = ", ".join(
         f"{name} ×{float(f[row]):.2f}{_because(name, ranked, row)}"
@@ -282,7 +282,7 @@ def _not_offered(
     ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
 ) -> StageVerdict:
     for name, floor, score in (
-        ("score", lowest(request, with_.settings), float(ranked.pool.final[row])),
+        ("score", lowest(request, with_.settings), float(ranked.pool.score[row])),
         ("relevance", request.floors.reranker or 0.0, float(ranked.pool.relevance[row])),
     ):
         if score < floor:

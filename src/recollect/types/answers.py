@@ -79,13 +79,13 @@ class RetainResult:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A number, what it is, and the numbers it was made of. The tree adds up; "either" is the
-    chance that at least one of several holds, 1 − Π(1 − value)."""
+    """A number, what it is, and the numbers it was made of. The tree adds up, to the bit; "either" is
+    the chance that at least one of several holds, 1 − Π(1 − value), "sigmoid" 1 / (1 + e^−value)."""
 
     value: float
     description: str
     details: tuple[Explanation, ...] = ()
-    operation: Literal["leaf", "product", "sum", "sigmoid", "either"] = "leaf"
+    operation: Literal["leaf", "product", "sum", "sigmoid", "either", "min"] = "leaf"
 
     @property
     def label(self) -> str:
