@@ -80,3 +80,18 @@ def test_tags_and_as_of_reach_recall(memory: recollect.Recollect) -> None:
     system = Recollect(memory)
     system.index(bank)
     assert [system.search(bank, q).ids for q in queries] == [("old",), ("new",)]
+
+
+@pytest.mark.parametrize("part", ["cross-encoder", "bridge"])
+def test_a_later_stage_that_is_left_out_does_not_run(
+    memory: recollect.Recollect, part: str
+) -> None:
+    units = (Unit("u", "Ana repaired the kayak."), Unit("v", "Ben sold the canoe."))
+    bank = Bank("b", units, (Query("q", "Who repaired the kayak?", ("u",)),))
+    system = Recollect(memory)
+    system.index(bank)
+    ran, left = (
+        {name for name, _, _ in one.search(bank, bank.queries[0]).stages}
+        for one in (system, system.variant("less", (part,)))
+    )
+    assert ran - left == {part}

@@ -121,7 +121,7 @@ class Asking:
         list[str] | None,
         typer.Option(
             metavar="PART",
-            help="Leave a part out: semantic, keyword, graph, temporal, rerank or boost.",
+            help="Leave a part out: semantic, keyword, graph, temporal, rerank, cross-encoder, bridge or boost.",
         ),
     ] = None
 

@@ -102,7 +102,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         span.note(by="spread" if calibration is None else ",".join(calibration.weights))
     deep = request.budget == "high"
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
-    if linked and _reranks(with_.settings, request):
+    if linked and _reranks(with_.settings, request) and "bridge" not in request.without:
         with run.stage("bridge") as span:
             bar = least_similarity(with_.embedder.name)
             pool = bridge(view, query, pool, with_.settings.rerank_candidates, bar)
@@ -248,7 +248,8 @@ def _late(
 
 def _crossed(with_: Recalling, search: Search, pool: Pool, run: Run, line: Line) -> Pool | None:
     """With the cross-encoder's logits of the best; None without one, or when it fails or is late."""
-    best = cross_candidates(pool, with_.crossed[search.request.budget])
+    wanted = "cross-encoder" not in search.request.without
+    best = cross_candidates(pool, with_.crossed[search.request.budget] if wanted else 0)
     reranker = with_.reranker() if len(best) else None
     if reranker is None:
         return None

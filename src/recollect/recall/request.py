@@ -16,7 +16,9 @@ from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
 from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, Window
 
 MAX_QUERY_TOKENS = 500
-PARTS = frozenset({"semantic", "keyword", "graph", "temporal", "rerank", "boost"})
+PARTS = frozenset(
+    {"semantic", "keyword", "graph", "temporal", "rerank", "cross-encoder", "bridge", "boost"}
+)
 _SWITCHES = (
     "include_chunks",
     "include_entities",
