@@ -112,12 +112,13 @@ def ablate(
 ) -> dict[str, dict[str, Figure]]:
     """The same queries with parts alone and left out; the banks are already indexed."""
     found: dict[str, dict[str, Figure]] = {}
-    for arm, judged in _each_arm(dataset, system, progress).items():
-        found[f"only {arm}"] = summarise(judged, ks, seed=seed)[0]
-    for name, without in ablations():
-        twin = system.variant(name, without)
-        judged = [one for bank in dataset.banks for one in ask(bank, twin, progress)]
-        found[name] = summarise(judged, ks, seed=seed)[0]
+    with system.asked_again():
+        for arm, judged in _each_arm(dataset, system, progress).items():
+            found[f"only {arm}"] = summarise(judged, ks, seed=seed)[0]
+        for name, without in ablations():
+            twin = system.variant(name, without)
+            judged = [one for bank in dataset.banks for one in ask(bank, twin, progress)]
+            found[name] = summarise(judged, ks, seed=seed)[0]
     return found
 
 

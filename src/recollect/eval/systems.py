@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from recollect.errors import NotFound
 from recollect.eval.data import Bank, Query, Unit
 from recollect.eval.metrics import Ranked
+from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
 from recollect.language.tokens import count_tokens, truncate
 
@@ -62,6 +64,10 @@ class Recollect:
         twin = Recollect(self._memory, options, name)
         twin._keys, twin._gold = self._keys, self._gold
         return twin
+
+    def asked_again(self) -> AbstractContextManager[None]:
+        """For asking the same queries in many ways. What it takes is then no longer what it costs."""
+        return once(self._memory)
 
     def index(self, bank: Bank) -> None:
         begun: set[str] = set()
@@ -187,5 +193,5 @@ def ablations() -> Iterable[tuple[str, tuple[str, ...]]]:
     yield "only fusion", LATER
     yield "fusion + rerank", ("boost",)
     yield "fusion + boost", ("rerank",)
-    for arm in ARMS:
-        yield f"without {arm}", (arm,)
+    for part in (*ARMS, "cross-encoder", "bridge"):
+        yield f"without {part}", (part,)
