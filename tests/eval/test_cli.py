@@ -168,3 +168,36 @@ def test_another_file_is_not_written_over(file: Path, tmp_path: Path) -> None:
     assert "my homepage" in page.read_text()
     assert run(str(file), "--html", str(page), "--force").exit_code == 0
     assert run(str(file), "--html", str(page)).exit_code == 0  # its own report is renewed
+
+
+def test_a_gate_that_cannot_hold_is_refused_before_anything_is_retained(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import recollect
+
+    def untouched(*_: object) -> None:
+        raise AssertionError("the store was opened")
+
+    monkeypatch.setattr(recollect, "open", untouched)
+    assert run(str(file), "--fail-under", "recall@7=0.5").exit_code == 2
+
+
+def test_a_sample_asks_fewer_queries_and_says_so(file: Path) -> None:
+    result = run(str(file), "--sample", "2")
+    assert "2 queries, 3 units" in result.stdout
+    assert "2 of 3 queries, spread evenly" in result.stdout
+
+
+def test_the_report_says_what_was_asked_with(file: Path) -> None:
+    settings = json.loads(run(str(file), "--json", "--budget", "low").stdout)["settings"]
+    assert settings == {
+        "budget": "low", "max_tokens": 8192, "embedder": settings["embedder"], "reranker": "default",
+    }  # fmt: skip
+    assert settings["embedder"]
+
+
+def test_a_rule_about_what_no_query_asked_for_fails_and_keeps_the_report(file: Path) -> None:
+    result = run(str(file), "--json", "--fail-under", "abstention_recall=0.5")
+    assert result.exit_code == 2
+    assert "abstention_recall" in result.stderr
+    assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0

@@ -95,6 +95,23 @@ def test_locomo_pictures_are_read_by_their_caption(tmp_path: Path) -> None:
     assert "a blue boat" in written(tmp_path, LOCOMO).banks[0].units[1].text
 
 
+def test_a_caption_is_not_called_a_picture_of_a_photo(tmp_path: Path) -> None:
+    turn = {"speaker": "Ana", "dia_id": "D3:1", "text": "", "blip_caption": "a photo of a red barn"}
+    dataset = written(tmp_path, locomo_with(session_3=[turn]))
+    assert dataset.banks[0].units[-1].text == "(shares a picture of a red barn)"
+
+
+def test_one_conversation_or_question_of_a_file_is_read_alone(tmp_path: Path) -> None:
+    assert written(tmp_path, LOCOMO[0]) == written(tmp_path, LOCOMO)
+    assert written(tmp_path, LONGMEMEVAL[0]) == written(tmp_path, LONGMEMEVAL[:1])
+
+
+def test_questions_whose_evidence_is_not_there_are_counted(tmp_path: Path) -> None:
+    assert written(tmp_path, LOCOMO).note == ""
+    lost = written(tmp_path, locomo_with({"evidence": ["D9:9"]}))
+    assert lost.note == "not judged, for they name no evidence that is in the file: 1"
+
+
 def test_locomo_evidence_is_read_however_it_is_spelt(tmp_path: Path) -> None:
     queries = written(tmp_path, LOCOMO).banks[0].queries
     assert [q.gold for q in queries] == [("D1:1", "D2:1"), ("D1:1",), ("D1:1",)]

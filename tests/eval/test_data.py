@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.eval import DatasetError, load, read_jsonl, write_jsonl
-from recollect.eval.data import Bank, Dataset, Query, Unit, only_banks
+from recollect.eval.data import Bank, Dataset, Query, Unit, only_banks, some_queries
 from recollect.eval.times import read_time
 
 EXAMPLE = """\
@@ -65,6 +65,7 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
         ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
         ('{"query": "x", "gold": "u1"}', "gold is 'u1', not a list"),
         ('{"query": "x", "answerable": "no"}', "answerable is 'no'"),
+        ('{"query": "x", "gold_ids": ["u1"]}', "a query has no 'gold_ids'"),
         ('{"query": "x", "bank": "other"}', "'other' has queries and no units"),
         ("[1]", "not a JSON object"),
         ("{", "not JSON"),
@@ -125,3 +126,25 @@ def test_the_end_of_a_bare_day_or_month_is_its_last_instant() -> None:
         datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
         datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
     ]
+
+
+def test_an_answer_may_stand_beside_a_query(example: Path) -> None:
+    example.write_text(EXAMPLE + '{"query": "Who?", "answer": "Ana", "query_id": 7}\n')
+    assert len(list(read_jsonl(example).queries)) == 4
+
+
+def test_some_queries_are_spread_over_the_banks_and_leave_out_those_not_asked() -> None:
+    banks = tuple(
+        Bank(f"b{i}", (Unit("u", "x"),), tuple(Query(f"q{i}.{j}", "?") for j in range(2)))
+        for i in range(6)
+    )
+    few = some_queries(Dataset("d", banks), 3)
+    assert [(b.id, [q.id for q in b.queries]) for b in few.banks] == [
+        ("b0", ["q0.0"]), ("b2", ["q2.0"]), ("b4", ["q4.0"]),
+    ]  # fmt: skip
+    assert few.note == "3 of 12 queries, spread evenly"
+
+
+def test_more_queries_than_there_are_is_all_of_them(example: Path) -> None:
+    dataset = read_jsonl(example)
+    assert some_queries(dataset, 99) == dataset

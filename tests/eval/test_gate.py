@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.eval import DatasetError, parse_rules
-from recollect.eval.gate import Rule, judge
+from recollect.eval.gate import Rule, check_rules, judge
 from recollect.eval.metrics import Figure
 
 OVERALL = {"recall@10": Figure(0.8, 0.7, 0.9, 50), "forbidden@10": Figure(0.1, 0, 0.2, 10)}
@@ -22,6 +22,8 @@ BY_CATEGORY = {"multi-hop": {"recall@10": Figure(0.6, 0.5, 0.7, 20)}}
         ("recall@4096tokens=0.9", Rule("recall@4096tokens", 0.9)),
         ("abstention_precision=0.9", Rule("abstention_precision", 0.9)),
         ("all-evidence@5=1", Rule("all-evidence@5", 1.0)),
+        ("forbidden@10=0.1", Rule("forbidden@10", 0.1, at_most=True)),
+        ("mrr[work, home]=0.5", Rule("mrr", 0.5, category="work, home")),
     ],
 )
 def test_rules_are_read(text: str, rule: Rule) -> None:
@@ -68,3 +70,19 @@ def test_a_bound_in_per_cent_is_refused_with_the_share_as_the_hint() -> None:
     with pytest.raises(DatasetError, match="a share from 0 to 1") as caught:
         parse_rules("recall@10=80")
     assert caught.value.hint == "80 % is recall@10=0.8"
+
+
+def test_a_floor_under_what_should_be_low_is_refused_rather_than_passed() -> None:
+    with pytest.raises(DatasetError, match="less is better") as caught:
+        parse_rules("forbidden@10>=0")
+    assert caught.value.hint == "write forbidden@10<=0"
+
+
+@pytest.mark.parametrize("text", ["recall@7=0.5", "recall@10[unheard-of]=0.5"])
+def test_a_rule_that_nothing_can_meet_is_refused_before_anything_is_measured(text: str) -> None:
+    with pytest.raises(DatasetError):
+        check_rules(parse_rules(text), ["recall@10"], ["multi-hop"])
+
+
+def test_a_rule_that_can_be_met_is_let_through() -> None:
+    check_rules(parse_rules("recall@10[multi-hop]=0.5"), ["recall@10"], ["multi-hop"])

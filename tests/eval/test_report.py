@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import orjson
@@ -11,7 +12,7 @@ import pytest
 from recollect.eval import Bank, Dataset, Query, Ranked, Unit, evaluate
 from recollect.eval.gate import judge, parse_rules
 from recollect.eval.html import render
-from recollect.eval.report import Report, times
+from recollect.eval.report import Report, remarks, times
 from recollect.eval.svg import Bar, bars, grouped, growth
 
 
@@ -142,3 +143,19 @@ def test_every_tag_of_the_html_is_closed(report: Report) -> None:
     parser = Balance()
     parser.feed(render(report))
     assert parser.open_tags == []
+
+
+def test_recalls_that_had_to_do_without_a_part_are_counted() -> None:
+    class Late(WordOverlap):
+        def search(self, bank: Bank, query: Query) -> Ranked:
+            return replace(super().search(bank, query), degraded=("cross-encoder",))
+
+    report = evaluate(DATASET, Late())
+    assert "recalls that had to do without cross-encoder: 3" in remarks(report)
+    assert "had to do without cross-encoder" in render(report)
+
+
+def test_a_file_whose_queries_have_no_gold_is_told_so() -> None:
+    asked = Bank("a", (Unit("1", "ana built a kiln"),), (Query("q", "who"),))
+    report = evaluate(Dataset("d", (asked,)), WordOverlap())
+    assert remarks(report) == ["no query has gold, so there is nothing but times"]

@@ -52,6 +52,10 @@ def eval_command(
         str | None,
         typer.Option(help="training, development or reported, for the sets that have splits."),
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ask only so many queries, spread evenly over the file."),
+    ] = None,
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Also measure each part alone and left out.")
     ] = False,
@@ -69,25 +73,32 @@ def eval_command(
     force: Force = False,
 ) -> None:
     """Measure recall quality and speed on a file of units and queries."""
-    from recollect.eval.gate import judge, parse_rules
+    from recollect.eval.gate import check_rules, judge, parse_rules
+    from recollect.eval.metrics import figure_names
+    from recollect.eval.trouble import DatasetError
     from recollect.filing import Target
 
     target = None if html is None else Target(html, "a report of recollect eval", _is_report, force)
     if target is not None:
         target.check()
     rules = parse_rules(fail_under) if fail_under is not None else ()
-    dataset = _dataset(file, form, split, bank)
-    report = _measure(dataset, db, _cut_offs(k), budget, max_tokens, ablate, seed)
-    verdicts = judge(rules, report.overall, report.by_category)
+    dataset, ks = _dataset(file, form, split, bank, sample), _cut_offs(k)
+    check_rules(rules, figure_names(ks), sorted({query.category for query in dataset.queries}))
+    report = _measure(dataset, db, ks, budget, max_tokens, ablate, seed)
+    try:
+        verdicts = judge(rules, report.overall, report.by_category)
+    except DatasetError:  # a figure that no query asked for; what was measured is still wanted
+        _publish(report, (), as_json, target)
+        raise
     _publish(report, verdicts, as_json, target)
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(1)
 
 
-def _dataset(file: Path, form: str, split: str | None, banks: list[str] | None) -> Dataset:
-    from dataclasses import replace
-
-    from recollect.eval.data import only_banks
+def _dataset(
+    file: Path, form: str, split: str | None, banks: list[str] | None, sample: int | None
+) -> Dataset:
+    from recollect.eval.data import only_banks, some_queries
     from recollect.eval.load import load
     from recollect.eval.splits import Split, select
     from recollect.eval.trouble import DatasetError
@@ -102,10 +113,21 @@ def _dataset(file: Path, form: str, split: str | None, banks: list[str] | None) 
             f"{file.name} holds no query to ask", hint="docs/eval.md shows the format"
         )
     if banks and not any(True for _ in dataset.units):
-        if len(banks) != 1 or len(dataset.banks) != 1:
-            raise DatasetError("queries without units need exactly one --bank")
-        return replace(dataset, banks=(replace(dataset.banks[0], id=banks[0]),))
-    return only_banks(dataset, banks) if banks else dataset
+        dataset = _of_bank(dataset, banks)
+    elif banks:
+        dataset = only_banks(dataset, banks)
+    return dataset if sample is None else some_queries(dataset, sample)
+
+
+def _of_bank(dataset: Dataset, banks: list[str]) -> Dataset:
+    """Queries alone, to be asked of a bank that exists already."""
+    from dataclasses import replace
+
+    from recollect.eval.trouble import DatasetError
+
+    if len(banks) != 1 or len(dataset.banks) != 1:
+        raise DatasetError("queries without units need exactly one --bank")
+    return replace(dataset, banks=(replace(dataset.banks[0], id=banks[0]),))
 
 
 def _measure(
@@ -130,13 +152,14 @@ def _measure(
         where: Any = str(Path(folder) / "eval.db") if owned else db
         with recollect.open(where) if where else recollect.open() as memory:
             memory.warm()  # loading models is no part of a recall
-            system = Recollect(memory, RecallOptions(budget, max_tokens))
+            system = Recollect(memory, RecallOptions(budget, max_tokens), progress=_progress)
             for bank in () if owned else dataset.banks:
                 system.expect(bank)
             report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
             if ablated:
                 parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
                 report = replace(report, ablations=parts)
+    _progress("", 0, 0)
     return report
 
 
@@ -181,10 +204,12 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 def _print(report: Report) -> None:
     from rich.console import Console
 
-    from recollect.eval.report import TIMES, times
+    from recollect.eval.report import TIMES, remarks, times
 
     console = Console()
     console.print(f"[bold]{report.dataset}[/]: {report.queries:,} queries, {report.units:,} units")
+    for remark in remarks(report):
+        console.print(remark, style="dim", highlight=False)
     console.print(
         _table("", ("all queries", "queries"), {m: _cells(f) for m, f in report.overall.items()})
     )
@@ -237,7 +262,7 @@ def _cell(figure: Figure | None) -> str:
 
 
 def _progress(what: str, done: int, total: int) -> None:
+    """One line, whatever is done: a file may hold hundreds of banks. Nothing is left of it."""
     if sys.stderr.isatty():
-        end = "\n" if done == total else ""
-        sys.stderr.write(f"\r\x1b[K{what} {done:,}/{total:,}{end}")
+        sys.stderr.write(f"\r\x1b[K{what} {done:,}/{total:,}" if what else "\r\x1b[K")
         sys.stderr.flush()

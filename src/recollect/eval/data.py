@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -163,6 +164,23 @@ def only_banks(dataset: Dataset, names: Sequence[str]) -> Dataset:
     return replace(dataset, banks=kept)
 
 
+def some_queries(dataset: Dataset, count: int) -> Dataset:
+    """So many queries, spread evenly over the file, and the banks they are asked of."""
+    asked = sum(1 for _ in dataset.queries)
+    if count >= asked:
+        return dataset
+    chosen = {i * asked // count for i in range(count)}
+    banks: list[Bank] = []
+    place = 0
+    for bank in dataset.banks:
+        kept = tuple(q for i, q in enumerate(bank.queries, start=place) if i in chosen)
+        place += len(bank.queries)
+        if kept:
+            banks.append(replace(bank, queries=kept))
+    note = f"{count:,} of {asked:,} queries, spread evenly"
+    return replace(dataset, banks=tuple(banks), note="; ".join(filter(None, (dataset.note, note))))
+
+
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every object with the number of its line."""
     with open_bytes(path) as lines:
@@ -224,7 +242,18 @@ def _unit(record: Mapping[str, Any]) -> Unit:
     )
 
 
+_JUDGED_BY = ("gold", "forbidden", "category", "time", "as_of", "tags", "tags_match", "bank")
+
+
+def _check_keys(record: Mapping[str, Any]) -> None:
+    """`golds` would leave a query without gold, and nobody would notice; an `answer` is welcome."""
+    for key in record:
+        if key not in _JUDGED_BY and (near := get_close_matches(key, _JUDGED_BY, 1, 0.66)):
+            raise DatasetError(f"a query has no {key!r}", hint=f"is {near[0]!r} meant?")
+
+
 def _query(record: Mapping[str, Any], default_id: str) -> Query:
+    _check_keys(record)
     gold = _listed(record, "gold")
     # an explicit empty list says "nothing here answers this"; a missing key says "not judged"
     judged: bool | None = None if record.get("gold") is None else bool(gold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recollect.eval.metrics import Figure
@@ -13,6 +13,8 @@ _RULE = re.compile(
     r"^\s*(?P<metric>[a-z_-]+(?:@\d+(?:tokens)?)?)\s*(?:\[(?P<category>[^\]]+)\])?"
     r"\s*(?P<op>>=|<=|=)\s*(?P<bound>\d+(?:\.\d+)?|\.\d+)\s*$"
 )
+_BETWEEN = re.compile(r"[,;](?![^\[]*\])")  # a category may hold a comma
+_LOWER_IS_BETTER = "forbidden"
 _EXAMPLE = 'write e.g. "recall@10=0.8, forbidden@10<=0"'
 
 
@@ -36,8 +38,9 @@ class Verdict:
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
-    """`metric=value` and `>=` set a floor, `<=` a ceiling; `metric[category]` narrows it."""
-    rules = tuple(_rule(part) for part in re.split(r"[,;]", text) if part.strip())
+    """`>=` sets a floor, `<=` a ceiling, `=` the one that keeps quality up; `metric[category]`
+    narrows it."""
+    rules = tuple(_rule(part) for part in _BETWEEN.split(text) if part.strip())
     if not rules:  # a variable of a build that was not set
         raise DatasetError(f"{text!r} holds no rule", hint=_EXAMPLE)
     return rules
@@ -52,7 +55,34 @@ def _rule(text: str) -> Rule:
             f"{text.strip()!r}: every figure is a share from 0 to 1",
             hint=f"80 % is {found['metric']}=0.8",
         )
-    return Rule(found["metric"], bound, found["op"] == "<=", found["category"])
+    lower = found["metric"].startswith(_LOWER_IS_BETTER)
+    if lower and found["op"] == ">=":  # it would hold whatever came back
+        raise DatasetError(
+            f"{text.strip()!r}: of {found['metric']} less is better",
+            hint=f"write {found['metric']}<={found['bound']}",
+        )
+    return Rule(found["metric"], bound, lower or found["op"] == "<=", found["category"])
+
+
+def check_rules(
+    rules: Sequence[Rule], measures: Collection[str], categories: Collection[str]
+) -> None:
+    """What can be known to be wrong before anything is measured is said before."""
+    for rule in rules:
+        if rule.metric not in measures:
+            raise _unmeasured(rule.metric, measures)
+        if rule.category is not None and rule.category not in categories:
+            raise _unheard_of(rule.category, categories)
+
+
+def _unmeasured(metric: str, measured: Iterable[str]) -> DatasetError:
+    return DatasetError(f"{metric!r} is not measured here", hint="measured: " + ", ".join(measured))
+
+
+def _unheard_of(category: str, categories: Iterable[str]) -> DatasetError:
+    return DatasetError(
+        f"no query has the category {category!r}", hint="categories here: " + ", ".join(categories)
+    )
 
 
 def judge(
@@ -68,14 +98,9 @@ def _judge(
     rule: Rule, overall: Mapping[str, Figure], by_category: Mapping[str, Mapping[str, Figure]]
 ) -> Verdict:
     if rule.category is not None and rule.category not in by_category:
-        raise DatasetError(
-            f"no query has the category {rule.category!r}",
-            hint="categories here: " + ", ".join(by_category),
-        )
+        raise _unheard_of(rule.category, by_category)
     figures = overall if rule.category is None else by_category[rule.category]
     if rule.metric not in figures:
-        raise DatasetError(
-            f"{rule.metric!r} was not measured", hint="measured: " + ", ".join(figures)
-        )
+        raise _unmeasured(rule.metric, figures)
     value = figures[rule.metric].value
     return Verdict(rule, value, value <= rule.bound if rule.at_most else value >= rule.bound)

@@ -7,14 +7,15 @@ from html import escape
 
 from recollect.eval.gate import Verdict
 from recollect.eval.metrics import Figure
-from recollect.eval.report import TIMES, Report, times
+from recollect.eval.report import TIMES, Report, remarks, times
 from recollect.eval.svg import Bar, bars
 
 _CSS = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}
 th,td{padding:.3rem .7rem;border-bottom:1px solid #8885;text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left}small{opacity:.65}.bad{color:#d1242f}.good{color:#1a7f37}
+th:first-child,td:first-child{text-align:left}small{opacity:.7}svg{display:block;max-width:100%;height:auto;margin:.5rem 0}
+.bad{color:#d1242f}.good{color:#1a7f37}@media(prefers-color-scheme:dark){.bad{color:#ff8182}.good{color:#56d364}}
 """
 
 
@@ -22,9 +23,8 @@ def render(report: Report, verdicts: Sequence[Verdict] = ()) -> str:
     body = [
         f"<h1>{escape(report.dataset)}</h1>",
         f"<p>{escape(report.system)} · {report.queries:,} queries over {report.units:,} units"
-        f" ({report.merged:,} recognised as already known) · means with 95 % bootstrap intervals,"
-        f" seed {report.seed}</p>",
-        f"<p>{escape(report.note)}</p>" if report.note else "",
+        f" · means with 95 % bootstrap intervals, seed {report.seed}</p>",
+        *(f"<p>{escape(remark)}</p>" for remark in remarks(report)),
         *_gate(verdicts),
         "<h2>Overall</h2>",
         bars("all queries", [_bar(name, f) for name, f in report.overall.items()]),
@@ -34,10 +34,10 @@ def render(report: Report, verdicts: Sequence[Verdict] = ()) -> str:
         *_latency(report),
         *_misses(report),
         "<p><small>"
-        + escape(", ".join(f"{k} {v}" for k, v in report.versions.items()))
+        + escape(", ".join(f"{k} {v}" for k, v in {**report.settings, **report.versions}.items()))
         + "</small></p>",
     ]
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>recollect eval: {escape(report.dataset)}</title>'
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>recollect eval: {escape(report.dataset)}</title>'
     return f"{head}<style>{_CSS}</style><body>{''.join(body)}</body></html>\n"
 
 

@@ -29,6 +29,8 @@ class Ranked:
     cpu_ms: float = 0.0
     stages: tuple[tuple[str, float, float], ...] = ()
     """Each with its milliseconds: wall, and CPU of its own thread."""
+    degraded: tuple[str, ...] = ()
+    """Parts that failed or were late: what was measured is then not what was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ def measure_names(ks: Sequence[int]) -> tuple[str, ...]:
     counted = (f"{kind}@{k}" for kind in ("recall", "all-evidence", "hit") for k in ks)
     within = (f"recall@{limit}tokens" for limit in TOKEN_LIMITS)
     return (*counted, "mrr", "ndcg@10", *within)
+
+
+def figure_names(ks: Sequence[int]) -> tuple[str, ...]:
+    """Every figure there can be; the last three only where queries ask for them."""
+    return (*measure_names(ks), "abstention_precision", "abstention_recall", "forbidden@10")
 
 
 def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:

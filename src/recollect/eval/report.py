@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from recollect.eval.data import Bank, Dataset, Query
 from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, summarise
-from recollect.eval.systems import Recollect, System, ablations
+from recollect.eval.systems import Progress, Recollect, System, ablations, tell
 
-Progress = Callable[[str, int, int], None]
 TIMES = ("wall p50", "wall p95", "CPU p50", "CPU p95")
 
 
@@ -38,11 +38,15 @@ class Report:
     latency: Mapping[str, Mapping[str, float]]
     """Milliseconds p50 and p95: wall, cpu, and of each stage wall and cpu_p50 and cpu_p95."""
     merged: int = 0
+    degraded: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Parts that failed or were late, with the number of recalls that did without them."""
     note: str = ""
     misses: tuple[Miss, ...] = ()
     ablations: Mapping[str, Mapping[str, Figure]] = field(
         default_factory=dict[str, Mapping[str, Figure]]
     )
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What was asked with: budget, size of an answer, models."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,7 +66,6 @@ def evaluate(
     judged: list[Judged] = []
     for bank in dataset.banks:
         if index and bank.units:
-            _tell(progress, f"retain {bank.id}", 0, len(bank.units))
             system.index(bank)
         judged += ask(bank, system, progress)
     return summary(dataset, system, judged, ks=tuple(ks), seed=seed)
@@ -71,7 +74,7 @@ def evaluate(
 def ask(bank: Bank, system: System, progress: Progress | None = None) -> Iterable[Judged]:
     for number, query in enumerate(bank.queries, start=1):
         ranked = system.search(bank, query)
-        _tell(progress, f"recall {bank.id}", number, len(bank.queries))
+        tell(progress, f"recall {bank.id}", number, len(bank.queries))
         yield Judged(query, *wanted(bank, system, query), ranked)
 
 
@@ -96,8 +99,10 @@ def summary(
         by_category=by_category,
         latency=_latency(judged),
         merged=getattr(system, "merged", 0),
+        degraded=dict(Counter(part for one in judged for part in one.ranked.degraded)),
         note=dataset.note,
         misses=tuple(_misses(judged)),
+        settings=getattr(system, "settings", {}),
         versions=versions(),
     )
 
@@ -132,7 +137,7 @@ def _each_arm(
             gold, forbidden = wanted(bank, system, query)
             for arm, ranked in system.arms(bank, query).items():
                 by_arm.setdefault(arm, []).append(Judged(query, gold, forbidden, ranked))
-            _tell(progress, f"arms {bank.id}", number, len(bank.queries))
+            tell(progress, f"arms {bank.id}", number, len(bank.queries))
     return by_arm
 
 
@@ -164,6 +169,17 @@ def _latency(judged: Sequence[Judged]) -> dict[str, Mapping[str, float]]:
     }
 
 
+def remarks(report: Report) -> list[str]:
+    """What must be known to read the figures rightly."""
+    unjudged = report.queries and not report.overall
+    return [
+        *([f"units recognised as already known: {report.merged:,}"] if report.merged else []),
+        *([report.note] if report.note else []),
+        *(f"recalls that had to do without {part}: {n:,}" for part, n in report.degraded.items()),
+        *(["no query has gold, so there is nothing but times"] if unjudged else []),
+    ]
+
+
 def times(report: Report) -> dict[str, tuple[float | None, ...]]:
     """What a recall and each of its stages took: wall p50 and p95, CPU p50 and p95."""
     asked = ("p50", "p95", "cpu_p50", "cpu_p95")
@@ -181,8 +197,3 @@ def _misses(judged: Sequence[Judged], limit: int = 50) -> Iterable[Miss]:
         one = judged[i]
         top = set(one.ranked.ids[:10])
         yield Miss(one.query.text, one.query.category, found, tuple(sorted(one.gold - top)))
-
-
-def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
-    if progress is not None:
-        progress(what, done, total)

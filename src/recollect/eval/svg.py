@@ -146,7 +146,7 @@ def _power(exponent: int) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+    return f"{value:.3f}" if value <= 1 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +20,15 @@ QUERY_TOKENS = 500
 EVERYTHING = 10_000_000  # tokens: nothing that was considered is left out
 ARMS = ("semantic", "keyword", "graph", "temporal")
 LATER = ("rerank", "boost")
+
+
+Progress = Callable[[str, int, int], None]
+"""What is being done, how much of it is done, and how much there is."""
+
+
+def tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(what, done, total)
 
 
 class System(Protocol):
@@ -50,10 +59,17 @@ class RecallOptions:
 class Recollect:
     """recollect itself, through its public verbs and with its shipped defaults."""
 
-    def __init__(self, memory: Any, options: RecallOptions | None = None, name: str = "recollect"):
+    def __init__(
+        self,
+        memory: Any,
+        options: RecallOptions | None = None,
+        name: str = "recollect",
+        progress: Progress | None = None,
+    ):
         self.name = name
         self._memory = memory
         self._options = options or RecallOptions()
+        self._progress = progress
         self._keys: dict[tuple[str, str], str] = {}  # (bank, memory id) → unit id
         self._gold: dict[tuple[str, str], str] = {}  # (bank, unit id) → unit id it is known by
         self._memories: dict[tuple[str, str], str] = {}  # (bank, unit id) → memory id
@@ -65,17 +81,30 @@ class Recollect:
         twin._keys, twin._gold = self._keys, self._gold
         return twin
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the figures depend on besides the data."""
+        models = {
+            "embedder": self._memory.embedder.name,
+            "reranker": self._memory.settings.reranker,
+        }
+        return {"budget": self._options.budget, "max_tokens": self._options.max_tokens, **models}
+
     def asked_again(self) -> AbstractContextManager[None]:
         """For asking the same queries in many ways. What it takes is then no longer what it costs."""
         return once(self._memory)
 
     def index(self, bank: Bank) -> None:
         begun: set[str] = set()
+        done = 0
+        tell(self._progress, f"retain {bank.id}", done, len(bank.units))
         for batch in batches(bank.units):
             outcome = self._memory.retain(bank.id, [item(unit, begun) for unit in batch])
             begun |= {unit.session for unit in batch if unit.session}
             for unit, made in zip(batch, outcome.items, strict=True):
                 self._remember(bank.id, unit.id, made.memory_ids)
+            done += len(batch)
+            tell(self._progress, f"retain {bank.id}", done, len(bank.units))
         for unit in bank.units:
             if unit.superseded_by:
                 self._memory.supersede(
@@ -122,6 +151,7 @@ class Recollect:
             wall_ms=spent[0],
             cpu_ms=spent[1],
             stages=tuple((s.stage, s.took_ms, s.cpu_ms) for s in result.trace.stages),
+            degraded=tuple(dict.fromkeys(d.part for d in result.degraded)),
         )
 
     def arms(self, bank: Bank, query: Query) -> dict[str, Ranked]:
