@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.errors import RecollectError
+from recollect.errors import InvalidInput, RecollectError
 from recollect.options import (
     DocumentFilters,
     ItemFields,
@@ -139,6 +139,19 @@ def test_every_verb_is_tried() -> None:
     verbs = {n for n in dir(Memory) if not n.startswith("_") and callable(getattr(Memory, n))}
     untried = {"banks", "arrivals", "warm", "close", "retain_accepted", "reembedding"}
     assert verbs - untried - {"count_documents"} == tried
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_a_truth_is_no_number(memory: Memory, truth: bool) -> None:
+    for ask in (
+        lambda: memory.recall("b", "x", min_score=truth),
+        lambda: memory.recall("b", "x", min_scores={"semantic": truth}),
+        lambda: memory.recall("b", "x", deadline_ms=truth),
+        lambda: memory.recall("b", "x", expand_hops=truth),
+        lambda: memory.relate("b", {"m1": {"m2": truth}}),
+    ):
+        with pytest.raises(InvalidInput):
+            ask()
 
 
 def test_what_is_odd_in_a_text_is_kept_or_cleaned_but_never_lost(memory: Memory) -> None:

@@ -167,20 +167,23 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
         _whole_number(name, given.get(name), 1)
     for name in _NO_LIMIT:
         _whole_number(name, given.get(name), 0)
-    if "min_score" in given and not (
-        isinstance(given["min_score"], int | float) and 0 <= given["min_score"] <= 1
-    ):
-        raise InvalidInput(f"min_score is {given['min_score']!r}", hint="scores run from 0 to 1")
-    if given.get("expand_hops", 0) not in (0, 1):
-        raise InvalidInput(f"expand_hops is {given['expand_hops']!r}", hint="use 0 or 1")
-    deadline = given.get("deadline_ms")
-    if deadline is not None and not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
+    floor, hops, deadline = (given.get(n) for n in ("min_score", "expand_hops", "deadline_ms"))
+    if floor is not None and not (_number(floor) and 0 <= floor <= 1):
+        raise InvalidInput(f"min_score is {floor!r}", hint="scores run from 0 to 1")
+    if hops is not None and not (_number(hops) and hops in (0, 1)):
+        raise InvalidInput(f"expand_hops is {hops!r}", hint="use 0 or 1")
+    if deadline is not None and not (_number(deadline) and 0 < deadline < math.inf):
         raise InvalidInput(f"deadline_ms is {deadline!r}", hint="give milliseconds, more than 0")
     for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool):
             raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is True or False")
     given.pop("explain", None)  # how a hit came about is worked out when somebody looks
     return given
+
+
+def _number(value: Any) -> bool:
+    """True and False are numbers to Python, and to nobody who writes them."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _whole_number(name: str, value: Any, least: int) -> None:
@@ -196,7 +199,7 @@ def _floors(given: Mapping[str, float | None] | None) -> Floors:
         raise InvalidInput(f"min_scores is {given!r}", hint='for example {"semantic": 0.4}')
     for name, value in (given or {}).items():
         _one_of("a floor of min_scores", name, known)
-        if value is not None and not (isinstance(value, int | float) and 0 <= value < math.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if value is not None and not (_number(value) and 0 <= value < math.inf):
             raise InvalidInput(f"min_scores.{name} is {value!r}", hint="give a number from 0 up")
     return Floors(**(given or {}))
 

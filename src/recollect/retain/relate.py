@@ -16,7 +16,8 @@ def relate(store: Store, bank: str, links: Mapping[str, Mapping[str, float]]) ->
     hold (any more) are left out."""
     for source, targets in links.items():
         for target, weight in targets.items():
-            if not isinstance(weight, int | float) or not 0 <= weight <= 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            number = isinstance(weight, int | float) and not isinstance(weight, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+            if not number or not 0 <= weight <= 1:
                 raise InvalidInput(
                     f"link from {source!r} to {target!r} weighs {weight!r}",
                     hint="a weight is a number from 0 to 1",
