@@ -37,6 +37,7 @@ class Service:
     url: str = ""
     requests: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
     failures: list[int] = field(default_factory=list)
+    retry_after: str | None = None  # what it says with a failure
     cut: int = 0  # so many answers break off
     delay: threading.Event | None = None
     raw: bytes | None = None
@@ -99,6 +100,8 @@ def service() -> Iterator[Service]:
                 content = json.dumps(value).encode()
             breaks_off, state.cut = state.cut > 0, max(state.cut - 1, 0)
             self.send_response(status)
+            if status != 200 and state.retry_after is not None:
+                self.send_header("Retry-After", state.retry_after)
             self.send_header("Content-Length", str(len(content) + breaks_off))
             self.end_headers()
             self.wfile.write(content)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recollect.errors import ModelError
+import recollect
+from recollect.errors import ModelError, OtherModel
 from recollect.models import load_embedder, load_reranker
 from recollect.models.http import Client
+from recollect.models.patience import within
 from recollect.models.remote import BATCH
 
 from .conftest import Service
@@ -73,6 +77,76 @@ def test_a_short_outage_is_waited_out(service: Service) -> None:
     service.failures = [503, 429]
     assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1
     assert len(service.requests) == 3
+
+
+def test_a_service_is_left_alone_for_as_long_as_it_asks(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.failures, service.retry_after = [429], "7"
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    assert Client(service.url).post("/embed", {"inputs": ["a"]})
+    assert slept == [7]
+
+
+def test_a_date_from_which_on_it_may_be_asked_is_waited_for(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.failures, service.retry_after = [503], "Sun, 06 Nov 1994 08:49:37 GMT"  # long past
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    assert Client(service.url, pause=0.25).post("/embed", {"inputs": ["a"]})
+    assert slept == [0.25]
+
+
+@pytest.mark.parametrize("said", ["", "soon", "nan", "-3"])
+def test_what_is_no_time_to_wait_is_not_heeded(
+    service: Service, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.failures, service.retry_after = [503], said
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    assert Client(service.url, pause=0.25).post("/embed", {"inputs": ["a"]})
+    assert slept == [0.25]
+
+
+@pytest.mark.parametrize(("patience", "timeout"), [(500, 999), (999, 500)])
+def test_a_service_that_asks_for_more_than_there_is_patience_is_not_asked_again(
+    service: Service, patience: float, timeout: float
+) -> None:
+    service.failures, service.retry_after = [429], "600"
+    with within(patience), pytest.raises(ModelError, match="for 600 s"):
+        Client(service.url, timeout=timeout).post("/embed", {"inputs": ["a"]})
+    assert len(service.requests) == 1
+
+
+def test_a_bank_that_knows_its_size_does_not_wait_for_the_service_to_say_it(
+    service: Service, tmp_path: Path
+) -> None:
+    db = str(tmp_path / "m.db")
+    with recollect.open(db, embedder=f"tei+{service.url}") as memory:
+        memory.retain("b", {"text": "Alice keeps bees"})
+    service.requests.clear()
+    service.failures = [503] * 9
+    with recollect.open(db, embedder=f"tei+{service.url}") as memory:
+        result = memory.recall("b", "bees", deadline_ms=60_000)
+    assert [hit.text for hit in result] == ["Alice keeps bees"]
+    assert [d.part for d in result.degraded]
+    assert ["size"] not in [body["inputs"] for _, body, _ in service.requests]
+
+
+def test_a_service_with_a_new_model_is_found_out_by_its_first_answer(
+    service: Service, tmp_path: Path
+) -> None:
+    db = str(tmp_path / "m.db")
+    with recollect.open(db, embedder=f"tei+{service.url}") as memory:
+        memory.retain("b", {"text": "Alice keeps bees"})
+    service.raw = b"[[1.0, 2.0]]"
+    with recollect.open(db, embedder=f"tei+{service.url}") as memory:
+        first = memory.recall("b", "bees")
+        assert "2 dimensions" in " ".join(d.reason for d in first.degraded)
+        with pytest.raises(OtherModel):
+            memory.recall("b", "honey")
 
 
 def test_a_refusal_is_not_repeated(service: Service) -> None:

@@ -44,6 +44,15 @@ class Embedder(Protocol):
     def encode_passages(self, texts: Sequence[str]) -> Encoded: ...
 
 
+@runtime_checkable
+class Expecting(Protocol):
+    """An embedder elsewhere, which would have to be asked for its size."""
+
+    def expect(self, dimensions: int) -> bool:
+        """Whether its vectors may have as many; what it turns out to answer must."""
+        ...
+
+
 class WithoutTokens:
     """An embedder whose token vectors are not wanted: less disk, and no late interaction."""
 
@@ -61,6 +70,9 @@ class WithoutTokens:
     @property
     def token_dimensions(self) -> int:
         return 0
+
+    def expect(self, dimensions: int) -> bool:
+        return isinstance(self._embedder, Expecting) and self._embedder.expect(dimensions)
 
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
         return Encoded(self._embedder.encode_queries(texts).vectors)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from recollect.errors import ModelError
@@ -41,12 +44,13 @@ class Client:
     pause: float = 0.2
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON answer; short outages are waited out, everything else is a ModelError."""
+        """The JSON answer; short outages are waited out, and so is what the service asks for, as long
+        as there is patience; everything else is a ModelError."""
         target = self.url + path
-        last = "no attempt was made"
+        last, asked = "no attempt was made", 0.0
         for attempt in range(self.attempts):
             if attempt:
-                time.sleep(max(0.0, min(self.pause * 2 ** (attempt - 1), left())))
+                time.sleep(max(0.0, min(max(self.pause * 2 ** (attempt - 1), asked), left())))
             if left() <= 0:
                 break
             try:
@@ -58,6 +62,13 @@ class Client:
                         f"the model service at {target} refused the request: {last}",
                         _hint(error.code),
                         error.code,
+                    ) from error
+                asked = _retry_after(error)
+                if asked > min(self.timeout, left()):  # to ask sooner would only make it worse
+                    raise Unanswered(
+                        f"the model service at {target} does not answer: {last}",
+                        hint=f"it asks not to be asked again for {asked:g} s: wait that long, or ask "
+                        "less at once",
                     ) from error
             except (OSError, http.client.HTTPException) as error:
                 last = str(getattr(error, "reason", error)) or type(error).__name__
@@ -84,6 +95,20 @@ class Client:
                 f"the model service at {target} answered with something that is not JSON",
                 hint="is this the URL of the API, not of a web page in front of it?",
             ) from error
+
+
+def _retry_after(error: urllib.error.HTTPError) -> float:
+    """Seconds that the service wants to be left alone, said as such or as a date; 0 unsaid."""
+    said = (error.headers.get("Retry-After") or "").strip()
+    try:
+        seconds = float(said)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(said)
+        except ValueError:
+            return 0.0
+        seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
 
 
 def _excerpt(error: urllib.error.HTTPError) -> str:

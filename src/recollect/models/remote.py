@@ -49,6 +49,7 @@ class RemoteEmbedder:
         self._tei = address.startswith(_TEI)
         self._client = _client(address.removeprefix(_TEI))
         self._dimensions = 0
+        self._expected = 0
 
     @property
     def name(self) -> str:
@@ -60,6 +61,12 @@ class RemoteEmbedder:
         if not self._dimensions:
             self._dimensions = int(self._embed(["size"]).shape[1])
         return self._dimensions
+
+    def expect(self, dimensions: int) -> bool:
+        """That vectors have as many, as those of a bank have. Nobody waits for a service only to
+        hear its size: whether it has it shows in the first answer. False if it is known not to."""
+        self._expected = dimensions
+        return self._dimensions in (0, dimensions)
 
     @property
     def token_dimensions(self) -> int:
@@ -87,10 +94,11 @@ class RemoteEmbedder:
             answer = self._client.post("/embeddings", {"model": self._model, "input": list(texts)})
             answer = _by_index(answer, "data", "embedding", len(texts), self._client.url)
         vectors = _matrix(answer, len(texts), self._client.url)
-        if self._dimensions and vectors.shape[1] != self._dimensions:
+        before, size = self._dimensions or self._expected, int(vectors.shape[1])
+        self._dimensions = self._dimensions or size
+        if before and size != before:
             raise ModelError(
-                f"{self._client.url} answered with {vectors.shape[1]} dimensions, before that "
-                f"with {self._dimensions}",
+                f"{self._client.url} answered with {size} dimensions, before that with {before}",
                 hint="the service has changed its model; open the bank again to re-embed it",
             )
         return vectors
