@@ -34,14 +34,15 @@ imports: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest
 
+# BENCH="--only lean,hooks" for some of them, BENCH=--resume after a run that was cut short
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py --short
+	$(BIN)/python benchmarks/run.py --short $(BENCH)
 
 bench-full: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py --full
+	$(BIN)/python benchmarks/run.py --full $(BENCH)
 
 bench-peers: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py --peers
+	$(BIN)/python benchmarks/run.py --peers $(BENCH)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis benchmarks/.cache

@@ -19,19 +19,15 @@ import argparse
 import gzip
 import hashlib
 import json
-import os
 import re
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from recollect.retain.causal import find_causal
+from sets import folder
 
-DATA = Path(
-    os.environ.get("RECOLLECT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-)
 MARK = re.compile(r"</?e[12]>")
 EFFECT_FIRST = frozenset(
     {"because", "because of", "since", "due to", "thanks to", "as a result of", "given that",
@@ -56,7 +52,7 @@ class Sentence:
 
 
 def rows(name: str) -> Iterator[dict[str, str]]:
-    with gzip.open(DATA / "causal" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(folder() / "causal" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines)
 
 

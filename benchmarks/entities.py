@@ -19,22 +19,17 @@ import csv
 import gzip
 import hashlib
 import json
-import os
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from recollect.language.entities import EntityResolver, KnownEntity, find_entities
 from recollect.language.entities.gazetteer import given_names
 from recollect.language.entities.technical import technical_spans
 from recollect.retain import chunk, statements
 from recollect.retain.causal import find_causal
-
-DATA = Path(
-    os.environ.get("RECOLLECT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-)
+from sets import folder
 
 KINDS = {
     "person": "person", "PER": "person", "location": "place", "LOC": "place", "place": "place",
@@ -133,7 +128,7 @@ Gold = dict[Span, str]
 
 
 def sentences_of(name: str) -> Iterator[tuple[str, Gold]]:
-    with gzip.open(DATA / "entities" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(folder() / "entities" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             yield _text_and_gold(row["tokens"], row["tags"], named_only=name.startswith("gum"))
@@ -232,7 +227,7 @@ def print_errors(name: str, many: int = 60) -> None:
 def nickname_pairs() -> tuple[float, float, int]:
     """Share of (nickname, formal name) pairs of the data joined with one candidate in the bank,
     and share of pairs of names that the data does not relate that were joined all the same."""
-    with gzip.open(DATA / "entities" / "nicknames.csv.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(folder() / "entities" / "nicknames.csv.gz", "rt", encoding="utf-8") as file:
         pairs = [(row["name1"], row["name2"]) for row in csv.DictReader(file)]
     joined = sum(_joins(formal, short) for formal, short in pairs)
     related = {*pairs, *((b, a) for a, b in pairs)}
@@ -281,7 +276,7 @@ def speed() -> tuple[float, float, float]:
 
 def cost() -> list[tuple[str, float]]:
     """CPU milliseconds a fact of 14 to 26 words, for every part of extraction."""
-    with gzip.open(DATA / "memory" / "realmem.json.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(folder() / "memory" / "realmem.json.gz", "rt", encoding="utf-8") as file:
         facts = [unit["text"] for persona in json.load(file) for unit in persona["units"]]
     facts = random.Random(1).sample([text for text in facts if 14 <= len(text.split()) <= 26], 1000)
     parts: list[Callable[[str], object]] = [

@@ -15,7 +15,7 @@ import orjson
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 CACHE = HERE / ".cache"
-SKIPPED = 77  # what a script exits with when something it measures against is not installed
+SKIPPED = 77  # what a script exits with when something it measures with is not here
 PACKAGES = ("recollect", "numpy", "onnxruntime", "tokenizers", "simsimd", "bm25s", "ir-measures")
 
 

@@ -5,6 +5,7 @@
     python benchmarks/run.py --peers          side by side with the peer
     python benchmarks/run.py --only lean,hooks [--full]
     python benchmarks/run.py --list [--full]  what would be run
+    python benchmarks/run.py --full --resume  what an earlier run of the same commit has not done yet
 
 Each is a process of its own, and one that fails does not keep the others from running.
 """
@@ -20,12 +21,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 import cost_model
 import render
 import scale
-from machine import SKIPPED, write
+from machine import CACHE, SKIPPED, commit, write
 
 HERE = Path(__file__).parent
+PROGRESS = CACHE / "run.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--only", help="some of them, by name")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--resume", action="store_true", help="after a run that was cut short")
     return parser.parse_args(arguments)
 
 
@@ -97,11 +102,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.list:
         print("\n".join(" ".join(command(part, options.full)) for part in chosen))
         return
-    failed = [part.name for part in chosen if not attempt(part, options.full)]
+    done = finished() if options.resume else []
+    failed = [part.name for part in chosen if not tried(part, chosen, options.full, done)]
     render.main()
     cost_model.main(["--write"])
     if failed:
         raise SystemExit("failed: " + ", ".join(failed))
+
+
+def tried(part: Part, chosen: Sequence[Part], full: bool, done: list[str]) -> bool:
+    """`done` is added to, and kept for a run that goes on where this one is cut short."""
+    place = f"[{chosen.index(part) + 1}/{len(chosen)}]"
+    line = " ".join(command(part, full))
+    if line in done:
+        print(f"{place} done before: {line}", file=sys.stderr)
+        return True
+    print(f"{place} {line}", file=sys.stderr, flush=True)
+    try:
+        went = attempt(part, full)
+    except KeyboardInterrupt:
+        raise SystemExit("cut short; --resume goes on from here") from None
+    if went:
+        done.append(line)
+        PROGRESS.parent.mkdir(exist_ok=True)
+        PROGRESS.write_bytes(orjson.dumps({"commit": commit(), "done": done}))
+    return went is not False
+
+
+def finished() -> list[str]:
+    """What was run of this very commit: figures of two would not belong on one page."""
+    held = orjson.loads(PROGRESS.read_bytes()) if PROGRESS.exists() else {}
+    return held["done"] if held.get("commit") == commit() else []
 
 
 def steps(options: argparse.Namespace) -> Iterable[Part]:
@@ -118,8 +149,9 @@ def command(part: Part, full: bool) -> list[str]:
     return ["python", f"benchmarks/{part.name}.py", *part.options(full=full)]
 
 
-def attempt(part: Part, full: bool) -> bool:
-    """One benchmark that fails must not cost the others; the exit code still says so."""
+def attempt(part: Part, full: bool) -> bool | None:
+    """One benchmark that fails must not cost the others; the exit code still says so. None: it
+    cannot be run here."""
     begun = time.perf_counter()
     done = subprocess.run(
         # as a module, because some import each other as `benchmarks.…`
@@ -134,7 +166,7 @@ def attempt(part: Part, full: bool) -> bool:
     took = time.perf_counter() - begun
     if done.returncode == SKIPPED:
         print(f"{part.name} cannot be run here", file=sys.stderr)
-        return True
+        return None
     if done.returncode:
         print(f"{part.name} failed with {done.returncode}", file=sys.stderr)
         return False

@@ -17,7 +17,6 @@ import argparse
 import gzip
 import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -34,9 +33,9 @@ from recollect.language.time.calendar import add
 from recollect.language.time.period import Direction
 from recollect.language.time.reader import read
 from recollect.language.time.types import Grain
+from sets import folder
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("RECOLLECT_DATA", ROOT.parent / "shared" / "data")) / "temporal"
 DAY = timedelta(days=1)
 
 # Rules that leave a case out, and why. Each is checked on the text or the answer's own form.
@@ -110,7 +109,7 @@ def is_dev(text: str) -> bool:
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    with gzip.open(DATA / f"{name}_en.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(folder() / "temporal" / f"{name}_en.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 

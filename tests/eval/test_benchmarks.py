@@ -188,6 +188,52 @@ def test_a_short_run_leaves_out_what_takes_long() -> None:
     assert [part.name for part in run.steps(run.parsed(["--only", "crash"]))] == ["crash"]
 
 
+def test_a_run_that_was_cut_short_goes_on_with_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import run
+
+    tried: list[str] = []
+    outcomes = {"lean": True, "hooks": None, "models": False}
+
+    def attempt(part: run.Part, full: bool) -> bool | None:
+        tried.append(part.name)
+        return outcomes[part.name]
+
+    monkeypatch.setattr(run, "attempt", attempt)
+    monkeypatch.setattr(run, "PROGRESS", tmp_path / "run.json")
+    monkeypatch.setattr(run.render, "main", lambda: None)
+    monkeypatch.setattr(run.cost_model, "main", lambda _: None)
+    some = ["--only", "lean,hooks,models"]
+    for again in ([], ["--resume"]):
+        with pytest.raises(SystemExit, match="failed: models"):
+            run.main([*some, *again])
+    assert tried == ["models", "lean", "hooks", "models", "hooks"]
+
+
+def test_what_another_commit_did_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import run
+
+    held = tmp_path / "run.json"
+    held.write_text('{"commit": "another", "done": ["python benchmarks/lean.py"]}')
+    monkeypatch.setattr(run, "PROGRESS", held)
+    assert run.finished() == []
+
+
+def test_a_clone_without_data_skips_what_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sets
+    from machine import SKIPPED
+
+    monkeypatch.setenv("RECOLLECT_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(SystemExit) as stopped:
+        sets.read("hotpot")
+    assert stopped.value.code == SKIPPED
+
+
 def test_what_a_part_only_printed_is_on_the_page() -> None:
     import render
 
