@@ -8,6 +8,7 @@ Nothing on that page is written by hand; --check fails when it is not what the r
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -83,6 +84,9 @@ def quality(name: str, result: Json, pages: Pages) -> list[str]:
     lines = [f"## Recall quality ({'whole sets' if full else 'short run'})", "", *where(result)]
     lines.append(f"`python benchmarks/quality.py{' --full' if full else ''} --ablate`")
     lines += ["", *_quality_table(result), ""]
+    sampled = [name for name, one in result["sets"].items() if "sampled" in one.get("note", "")]
+    if sampled:
+        lines += [f"Of {', '.join(sampled)} a sample by hash: not comparable with whole sets.", ""]
     plot = {
         set_name: {
             system: 100 * _value(s, "recall@10") for system, s in one["systems"].items() if _has(s)
@@ -154,6 +158,9 @@ def _ablations(result: Json) -> Iterable[str]:
         return
     parts = list(dict.fromkeys(part for figures in shown.values() for part in figures))
     yield from ("### What each part is worth (recall@10 / NDCG@10)", "")
+    yield "*only* an arm: its own order before anything is fused. *only fusion*: no reranker, bridges or boosts."
+    yield "*fusion + rerank*: boosts left out. *fusion + boost*: rerankers and bridges left out. *without*: all but this."
+    yield ""
     yield "| parts | " + " | ".join(shown) + " |"
     yield "|---|" + "---|" * len(shown)
     for part in parts:
@@ -303,13 +310,26 @@ def postgres(found: dict[str, Json]) -> list[str]:
 
 def other(name: str, result: Json) -> list[str]:
     """Figures of single parts: what the script printed, or whatever numbers it wrote."""
+    title = name.removeprefix("part-")
+    lines = [f"## {title}", "", *meaning(title)]
     if result.get("kind") == "printed":
-        lines = [f"## {name.removeprefix('part-')}", "", f"`{result['command']}`, {about(result)}"]
+        lines += [f"`{result['command']}`, {about(result)}"]
         return [*lines, "", "```", result["printed"].strip("\n"), "```", ""]
     rows = [f"| {label} | {_shown(value)} |" for label, value in _figures(result)]
     if not rows:
         return []
-    return [f"## {name}", "", about(result), "", "| figure | value |", "|---|---|", *rows, ""]
+    return [*lines, about(result), "", "| figure | value |", "|---|---|", *rows, ""]
+
+
+def meaning(title: str) -> list[str]:
+    """What the figures are, in the words of the script that measured them, without how it is called."""
+    scripts = [path for path in HERE.glob("*.py") if f"{title}-".startswith(f"{path.stem}-")]
+    if not scripts:
+        return []
+    script = max(scripts, key=lambda path: len(path.stem))
+    told = ast.get_docstring(ast.parse(script.read_text("utf-8"))) or ""
+    paragraphs = (p for p in told.split("\n\n") if not p.lstrip().startswith(("python ", "pip ")))
+    return [line for paragraph in paragraphs for line in (paragraph, "")]
 
 
 def _figures(result: Json, within: str = "") -> Iterable[tuple[str, Any]]:

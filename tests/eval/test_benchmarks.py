@@ -243,6 +243,17 @@ def test_what_a_part_only_printed_is_on_the_page() -> None:
     assert "```\n3 ms\n```" in page
 
 
+def test_a_part_is_explained_in_the_words_of_its_script() -> None:
+    import render
+
+    printed = {**about(), "kind": "printed", "command": "python benchmarks/lean.py", "printed": "3"}
+    page = render.render({"part-lean": printed, "crash-copy": {**about(), "kills": 9}})
+    told = page["benchmarks.md"]
+    assert "## lean\n\nWhat a recall costs the agent that reads it" in told
+    assert "## crash-copy\n\nKill a writing process with -9" in told
+    assert "[--kills 1000]" not in told
+
+
 def test_figures_inside_figures_are_on_the_page() -> None:
     import render
 
