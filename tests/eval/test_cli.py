@@ -201,3 +201,11 @@ def test_a_rule_about_what_no_query_asked_for_fails_and_keeps_the_report(file: P
     assert result.exit_code == 2
     assert "abstention_recall" in result.stderr
     assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
+
+
+def test_queries_for_a_bank_that_is_not_there_ask_which_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text(json.dumps({"query": "Where did Ana move?", "gold": ["m-1"]}))
+    result = run(str(path), "--db", str(tmp_path / "own.db"))
+    assert result.exit_code == 2
+    assert "--bank" in result.stderr

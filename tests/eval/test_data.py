@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -148,3 +149,23 @@ def test_some_queries_are_spread_over_the_banks_and_leave_out_those_not_asked() 
 def test_more_queries_than_there_are_is_all_of_them(example: Path) -> None:
     dataset = read_jsonl(example)
     assert some_queries(dataset, 99) == dataset
+
+
+@pytest.mark.parametrize("name", ["mine.ndjson", "mine.txt", "mine.json"])
+def test_lines_are_known_by_what_is_in_them(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(EXAMPLE)
+    assert len(list(load(path).units)) == 2
+
+
+def test_a_file_that_an_editor_marked_as_utf_8_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(EXAMPLE, encoding="utf-8-sig")
+    assert len(list(load(path).units)) == 2
+
+
+def test_whether_a_file_is_packed_is_seen_and_not_told_by_its_name(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "plain.jsonl.gz", tmp_path / "packed.jsonl"
+    plain.write_text(EXAMPLE)
+    packed.write_bytes(gzip.compress(EXAMPLE.encode()))
+    assert list(load(plain).units) == list(load(packed).units)

@@ -9,6 +9,7 @@ The file format is one JSON object a line, a unit or a query (docs/eval.md descr
 from __future__ import annotations
 
 import gzip
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -185,6 +186,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every object with the number of its line."""
     with open_bytes(path) as lines:
         for number, line in enumerate(lines, start=1):
+            line = line.removeprefix(BOM_UTF8) if number == 1 else line  # as some editors write it
             if not line.strip():
                 continue
             try:
@@ -199,10 +201,22 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, cast(dict[str, Any], record)
 
 
+def is_lines(path: Path) -> bool:
+    """By its name, or because its first line is a unit or a query, whatever it is called."""
+    if {".jsonl", ".ndjson"} & set(path.suffixes):
+        return True
+    with open_bytes(path) as lines:
+        try:
+            first = orjson.loads(next(iter(lines), b"").removeprefix(BOM_UTF8))
+        except orjson.JSONDecodeError:
+            return False
+    return isinstance(first, dict) and ("unit" in first or "query" in first)
+
+
 def read_json(path: Path) -> Any:
     with open_bytes(path) as source:
         try:
-            return orjson.loads(source.read())
+            return orjson.loads(source.read().removeprefix(BOM_UTF8))
         except orjson.JSONDecodeError as cause:
             raise DatasetError(
                 f"{path.name} is not JSON: {cause}", hint="docs/eval.md shows the format"
@@ -212,7 +226,9 @@ def read_json(path: Path) -> Any:
 def open_bytes(path: Path) -> Any:
     if not path.exists():
         raise DatasetError(f"there is no file {path}", hint="check the path")
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"  # what a download is called says little
+    return gzip.open(path, "rb") if packed else path.open("rb")
 
 
 _UNIT_KEYS = {

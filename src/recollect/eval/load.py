@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from recollect.eval import convert
-from recollect.eval.data import Dataset, read_json, read_jsonl
+from recollect.eval.data import Dataset, is_lines, read_json, read_jsonl
 from recollect.eval.precisionmem import precisionmem
 from recollect.eval.trouble import DatasetError
 
@@ -38,9 +38,7 @@ def _by_shape(path: Path) -> Dataset:
         return (
             precisionmem(path) if (path / "beliefs.seed.json.gz").exists() else convert.corpus(path)
         )
-    if ".jsonl" in path.suffixes:
-        return read_jsonl(path)
-    return convert.sniff(path)
+    return read_jsonl(path) if is_lines(path) else convert.sniff(path)
 
 
 def data_folder() -> Path | None:

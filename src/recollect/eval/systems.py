@@ -116,6 +116,11 @@ class Recollect:
     def expect(self, bank: Bank) -> None:
         """Of a bank that is there already, gold and forbidden ids are memories: one that is not
         there would silently count as never found."""
+        if not any(held.id == bank.id for held in self._memory.banks()):
+            raise DatasetError(
+                f"the store holds no bank {bank.id!r}",
+                hint="the file holds no units; name the bank that its queries are for: --db, --bank",
+            )
         for query in bank.queries:
             for id in (*query.gold, *query.forbidden):
                 try:
