@@ -521,3 +521,27 @@ def test_a_store_from_a_backup_does_not_set_notes_aside(
     with pytest.raises(InvalidInput, match="20 of 20 memories are gone"):
         run()
     assert len(list(vault.glob("*.md"))) == 20
+
+
+def test_two_folders_of_one_bank_come_to_hold_the_same(memory: Recollect, tmp_path: Path) -> None:
+    from recollect.vault import sync
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, name, text in (
+        (one, "bees.md", "Alice keeps bees."),
+        (two, "sail.md", "Bob sails on Sundays."),
+        (one, "same.md", "Roses stand by the gate."),
+        (two, "same.md", "Tulips stand by the gate."),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    for folder in (one, two, one, two):
+        sync(memory, BANK, folder)
+    assert (one / "memories/sail.md").exists() and (two / "memories/bees.md").exists()
+    assert (one / "same.md").read_text() == (two / "same.md").read_text()
+    assert any("Roses" in path.read_text() for path in two.glob("same (conflict *).md"))
+    (one / "bees.md").unlink()
+    for folder in (one, two):
+        sync(memory, BANK, folder)
+    assert "state: invalidated" in (two / "memories/bees.md").read_text()
+    assert not any(sync(memory, BANK, folder).changed for folder in (one, two))
