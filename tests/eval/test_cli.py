@@ -66,6 +66,14 @@ def test_json_goes_to_stdout_and_holds_every_figure(file: Path) -> None:
     assert set(report["by_category"]) == {"where", "who", "what"}
 
 
+def test_a_store_that_is_not_there_is_said_and_not_made(tmp_path: Path) -> None:
+    asked, db = tmp_path / "asked.jsonl", tmp_path / "nowhere.db"
+    asked.write_text(json.dumps({"query": "Who moved?", "gold": ["u1"]}))
+    result = run(str(asked), "--db", str(db), "--bank", "ana")
+    assert result.exit_code == 2 and "no memory at" in result.stderr
+    assert not db.exists()
+
+
 def test_many_categories_are_readable_in_a_narrow_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,9 +37,16 @@ def test_json_is_one_object(cli: Callable[..., Ran], bastra: Path) -> None:
 
 
 def test_a_dry_run_is_told_as_one(cli: Callable[..., Ran], bastra: Path) -> None:
+    cli("retain", "other", "Bob sails.")
     _, _, err = cli("vault", "sync", bastra, "--bank", "b", "--dry-run")
     assert "5 notes: would be: 5 notes retained" in err
-    assert json.loads(cli("banks", "--json")[1]) == []
+    assert [bank["id"] for bank in json.loads(cli("banks", "--json")[1])] == ["other"]
+
+
+def test_a_dry_run_makes_no_store(cli: Callable[..., Ran], bastra: Path, db: Path) -> None:
+    code, _, err = cli("vault", "sync", bastra, "--bank", "b", "--dry-run")
+    assert code == 0 and "would be: 5 notes retained" in err
+    assert not db.exists()
 
 
 def test_a_file_left_out_is_named_and_makes_the_exit_code_1(

@@ -143,14 +143,15 @@ def _measure(
     from dataclasses import replace
 
     import recollect
+    from recollect.cli.session import Session
     from recollect.eval.report import ablate, evaluate
     from recollect.eval.systems import RecallOptions, Recollect
 
     owned = any(True for _ in dataset.units)
     with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder:
         # units of the file never touch the user's own store
-        where: Any = str(Path(folder) / "eval.db") if owned else db
-        with recollect.open(where) if where else recollect.open() as memory:
+        own = str(Path(folder) / "eval.db")
+        with recollect.open(own) if owned else Session(db).existing_store() as memory:
             memory.warm()  # loading models is no part of a recall
             system = Recollect(memory, RecallOptions(budget, max_tokens), progress=_progress)
             for bank in () if owned else dataset.banks:

@@ -102,6 +102,15 @@ class Session:
             )
         return settings
 
+    def store_to_try(self) -> Recollect:
+        """For what changes nothing: where no store is yet, an empty one that leaves no file."""
+        from recollect.memory import Recollect
+
+        settings = self._of_a_store()
+        path = store_path(settings)
+        there = path is None or path.exists()
+        return Recollect(settings if there else replace(settings, db=":memory:"))
+
     def existing_store(self) -> Recollect:
         from recollect.errors import NotFound
         from recollect.memory import Recollect

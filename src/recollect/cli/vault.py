@@ -61,7 +61,7 @@ def sync(
     if watch and dry_run:
         raise InvalidInput("--watch and --dry-run at once", hint="choose one of them")
     options = Options(dry_run, one_way, forget, force, _inside(new_in))
-    with session.open_store() as memory:
+    with session.store_to_try() if dry_run else session.open_store() as memory:
         failed = (_watch if watch else _once)(session, memory, bank, folder, options)
     if failed:
         raise typer.Exit(1)
