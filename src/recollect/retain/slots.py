@@ -93,6 +93,12 @@ _ATTRIBUTE = (
     r"|limit|timeout|priority|lead|maintainer|team lead|theme|language|id|code|nickname|pronouns|zip code|language)"
 )
 
+# What is given up on the way to the new value, which may stand between the two: "left Google and joined Meta".
+_LEFT = (
+    rf"(?: has| have|['’]ve)?{_ADVERB} (?:left|quit|resigned(?: from)?)"
+    r"(?: (?:my|his|her|their|the) (?:old |previous )?(?:job|position|role|post|company))?"
+    r"(?:(?: at| with)? (?-i:[A-Z])[\w.&'’-]*(?: (?-i:[A-Z])[\w.&'’-]*){0,3})?,?"
+)
 _PATTERNS: tuple[tuple[str, str], ...] = (
     # Somebody's attribute, and changes of it.
     ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_IS} {_VALUE}"),
@@ -102,6 +108,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     # Work, school, home.
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
+    ("employer", rf"^{_SUBJECT}{_LEFT} (?:and{_ADVERB}(?: then)? (?:joined|started (?:working )?at|works? (?:at|for)|got (?:a|the) (?:new )?job (?:at|with)|took a (?:new )?job (?:at|with))|to (?:join|work (?:at|for))) {_PROPER}"),
+    ("home", rf"^{_SUBJECT}{_LEFT} and{_ADVERB}(?: then)? (?:moved|relocated)(?: back)? to {_PROPER}"),
     ("employer", rf"^{_SUBJECT}{_BE} (?:an? |the )?[\w -]*?(?:engineer|developer|manager|designer|analyst|scientist|teacher|nurse|doctor|lawyer|accountant|consultant|researcher|professor|director|intern|chef|ceo|cto|cfo|architect|writer|editor|recruiter|salesperson|programmer)s? (?:at|for|with) {_PROPER}"),
     ("school", rf"^{_SUBJECT}{_ADVERB} (?:studies|study|attends?|is studying|goes to school|enrolled|transferred)(?: [\w ]+?)?(?: at| in| to)? (?P<value>(?:the )?(?-i:[A-Z])[\w .'-]*(?:University|College|School|Institute|Academy|MIT|Tech)\b.*|(?:the )?University of .+|MIT|Stanford|Harvard|Yale)$"),
     ("home", rf"^{_SUBJECT}{_ADVERB} (?:lives?|resides?|settled) in {_PROPER}"),
@@ -162,7 +170,7 @@ _NO_VALUE = re.compile(
 _BRITISH = re.compile(r"\b(col|flav|fav|neighb|behavi)our(?=\b|ite)")
 _QUALIFIERS = re.compile(r"^(?:new|current|latest|official|main|primary) ")
 _TRIGGER = re.compile(
-    r"\b(?:is|am|are|works?|working|joined|started|lives?|living|moved|relocated|resides?|settled|turned|married"
+    r"\b(?:is|am|are|works?|working|join(?:ed)?|started|lives?|living|moved|relocated|resides?|settled|turned|married"
     r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set"
     r"|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
     r"|goes|based|employed|pushed|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|reset)\b|['’](?:s|m|re)\b",
@@ -213,6 +221,9 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
     subject = _subject(groups, speaker)
     if subject is None:
         return None
+    joined = relation == "employer" and _JOINED.search(match.string[: match.start("value")])
+    if joined and raw.split()[0].lower() in _lower_names():  # "joined Bob for lunch"
+        return None
     attribute = groups.get("attribute")
     if attribute:
         relation = relation.format(attribute=_attribute(attribute))
@@ -223,6 +234,7 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
 
 _SEVERAL = re.compile(r"[.!…。！？]\s*\S|\n")
 _INTERJECTION = 3
+_JOINED = re.compile(r"\bjoin(?:ed)? $", re.IGNORECASE)
 # How many words may follow the value: a reason or a time, not another fact.
 _REST = 8
 _AND_MORE = re.compile(
