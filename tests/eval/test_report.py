@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import ClassVar
 
 import orjson
 import pytest
@@ -159,3 +160,16 @@ def test_a_file_whose_queries_have_no_gold_is_told_so() -> None:
     asked = Bank("a", (Unit("1", "ana built a kiln"),), (Query("q", "who"),))
     report = evaluate(Dataset("d", (asked,)), WordOverlap())
     assert remarks(report) == ["no query has gold, so there is nothing but times"]
+
+
+def test_answers_that_were_full_before_the_last_cut_off_are_counted() -> None:
+    class Long(WordOverlap):
+        settings: ClassVar = {"max_tokens": 100}
+
+        def search(self, bank: Bank, query: Query) -> Ranked:
+            return Ranked(("1", "2"), (50, 45))
+
+    report = evaluate(DATASET, Long(), ks=(1, 10))
+    assert report.cut == 3
+    assert remarks(report) == ["answers full before place 10, see --max-tokens: 3"]
+    assert evaluate(DATASET, Long(), ks=(1, 2)).cut == 0

@@ -12,6 +12,7 @@ from recollect.eval.data import Bank, Dataset, Query
 from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, summarise
 from recollect.eval.systems import Progress, Recollect, System, ablations, tell
 
+FULL = 0.9  # of `max_tokens`; what is left holds none of the long units
 TIMES = ("wall p50", "wall p95", "CPU p50", "CPU p95")
 
 
@@ -40,6 +41,8 @@ class Report:
     merged: int = 0
     degraded: Mapping[str, int] = field(default_factory=dict[str, int])
     """Parts that failed or were late, with the number of recalls that did without them."""
+    cut: int = 0
+    """Answers that were full before the last cut-off: a larger `max_tokens` may find more."""
     note: str = ""
     misses: tuple[Miss, ...] = ()
     ablations: Mapping[str, Mapping[str, Figure]] = field(
@@ -99,6 +102,7 @@ def summary(
         by_category=by_category,
         latency=_latency(judged),
         merged=getattr(system, "merged", 0),
+        cut=_cut(judged, max(ks), getattr(system, "settings", {}).get("max_tokens")),
         degraded=dict(Counter(part for one in judged for part in one.ranked.degraded)),
         note=dataset.note,
         misses=tuple(_misses(judged)),
@@ -169,12 +173,25 @@ def _latency(judged: Sequence[Judged]) -> dict[str, Mapping[str, float]]:
     }
 
 
+def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
+    """Long units fill an answer before its k-th place, and recall@k would speak of `max_tokens`."""
+    if limit is None:
+        return 0
+    full = (sum(one.ranked.tokens) >= FULL * limit for one in judged if len(one.ranked.ids) < k)
+    return sum(full)
+
+
 def remarks(report: Report) -> list[str]:
     """What must be known to read the figures rightly."""
     unjudged = report.queries and not report.overall
     return [
         *([f"units recognised as already known: {report.merged:,}"] if report.merged else []),
         *([report.note] if report.note else []),
+        *(
+            [f"answers full before place {max(report.ks)}, see --max-tokens: {report.cut:,}"]
+            if report.cut
+            else []
+        ),
         *(f"recalls that had to do without {part}: {n:,}" for part, n in report.degraded.items()),
         *(["no query has gold, so there is nothing but times"] if unjudged else []),
     ]
