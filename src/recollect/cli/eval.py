@@ -212,7 +212,11 @@ def _print(report: Report) -> None:
     for remark in remarks(report):
         console.print(remark, style="dim", highlight=False)
     console.print(
-        _table("", ("all queries", "queries"), {m: _cells(f) for m, f in report.overall.items()})
+        _table(
+            "",
+            ("mean", "95 % interval", "queries"),
+            {m: _cells(f) for m, f in report.overall.items()},
+        )
     )
     if len(report.by_category) > 1:
         shown = _shown(BY_CATEGORY, report)
@@ -252,8 +256,9 @@ def _table(corner: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]
     return table
 
 
-def _cells(figure: Figure) -> tuple[str, str]:
-    return _cell(figure), str(figure.queries)
+def _cells(figure: Figure) -> tuple[str, str, str]:
+    between = f"{figure.low:.3f}–{figure.high:.3f}"
+    return f"{figure.value:.3f}", between, str(figure.queries)
 
 
 def _cell(figure: Figure | None) -> str:
