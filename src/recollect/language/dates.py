@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from time import time_ns
 
 from recollect.errors import InvalidInput
 
@@ -14,6 +15,10 @@ _END = datetime.max.replace(tzinfo=UTC)
 
 def to_micros(when: datetime) -> int:
     return (when - _EPOCH) // _MICROSECOND
+
+
+def now_micros() -> int:
+    return time_ns() // 1000
 
 
 def from_micros(micros: int) -> datetime:

@@ -3,7 +3,6 @@ indexes of banks that it searches often."""
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ import orjson
 from pgvector import HalfVector
 
 from recollect.errors import NotFound, StoreUnavailable
+from recollect.language.dates import now_micros
 from recollect.storage.base import (
     Batch,
     Dump,
@@ -118,12 +118,12 @@ class PostgresStore(Lists):
             "token_dimensions": model[2],
             "config": orjson.dumps(config).decode(),
             "arriving": arriving,
-            "now": _now(),
+            "now": now_micros(),
         }
         return self._writing.attempt(lambda db: db.execute(query("insert_bank"), given).rowcount)
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
-        given = {"bank": bank, "config": orjson.dumps(config).decode(), "now": _now()}
+        given = {"bank": bank, "config": orjson.dumps(config).decode(), "now": now_micros()}
         rows = self._writing.attempt(
             lambda db: db.execute(query("configure_bank"), given).fetchall()
         )
@@ -355,7 +355,7 @@ class PostgresStore(Lists):
                 return False
             for name in ("switch_vectors", "switch_tokens", "clear_staged"):
                 session.run(query(name), given)
-            now = {"dimensions": model[1], "token_dimensions": model[2], "now": _now()}
+            now = {"dimensions": model[1], "token_dimensions": model[2], "now": now_micros()}
             session.run(query("switch_bank"), given | now)
             self._wrote(bank, head.seq + 1)
             return True
@@ -379,7 +379,3 @@ class PostgresStore(Lists):
         given = {"bank": bank, "key": 0, "dimensions": head.dimensions}
         session.run(query("set_indexed"), given)
         return head
-
-
-def _now() -> int:
-    return time.time_ns() // 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -10,6 +9,7 @@ from uuid import UUID
 import orjson
 from pgvector import HalfVector
 
+from recollect.language.dates import now_micros
 from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.forget import Forgetting
 from recollect.storage.index.record import STATE_CODE, TYPE_CODE, Unseen, postings, record
@@ -58,7 +58,7 @@ REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut 
 
 def write(session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID) -> Head:
     """A batch, and the bank's own row; gives that row as far as it is known to be after it."""
-    seq, now = head.seq + 1, time.time_ns() // 1000
+    seq, now = head.seq + 1, now_micros()
     if batch.step is not None:
         take_step(session, bank, batch.step, now)
     rows = BankRows(session, bank, seq)

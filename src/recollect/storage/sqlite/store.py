@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any
 import orjson
 
 from recollect.errors import StoreError
+from recollect.language.dates import now_micros
 from recollect.storage.bank_row import bank_from_row
 from recollect.storage.base import (
     Batch,
@@ -111,7 +111,7 @@ class SqliteStore(Lists):
     def create_bank(
         self, bank: str, config: Mapping[str, Any] | None = None, model: ModelIdentity | None = None
     ) -> Bank:
-        now = _now()
+        now = now_micros()
         with self._transaction() as db:
             db.execute(
                 """INSERT INTO banks (id, embedder, dimensions, token_dimensions, config, created_at, updated_at)
@@ -127,7 +127,7 @@ class SqliteStore(Lists):
 
     def begin(self, bank: str, config: Mapping[str, Any], model: ModelIdentity, note: str) -> None:
         with self._transaction() as db:
-            begin(db, bank, config, model, note, _now())
+            begin(db, bank, config, model, note, now_micros())
 
     def arriving(self, bank: str) -> str | None:
         rows = self._execute("SELECT arriving FROM banks WHERE id = ?", (bank,))
@@ -139,14 +139,14 @@ class SqliteStore(Lists):
 
     def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
         with self._transaction() as db:
-            bring(db, bank, batch, was, note, _now())
+            bring(db, bank, batch, was, note, now_micros())
 
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
         with self._transaction() as db:
             db.execute(
                 """UPDATE banks SET config = ?, seq = seq + 1, updated_at = ?
                 WHERE id = ? AND arriving IS NULL""",
-                (orjson.dumps(config).decode(), _now(), bank),
+                (orjson.dumps(config).decode(), now_micros(), bank),
             )
         found = self.bank(bank)
         if found is None:
@@ -248,7 +248,7 @@ class SqliteStore(Lists):
 
     def _write(self, db: sqlite3.Connection, view: WritingView, plan: Plan) -> tuple[int, bool]:
         batch = plan(view)
-        seq, now = view.seq + 1, _now()
+        seq, now = view.seq + 1, now_micros()
         if batch.step is not None:
             take_step(db, view.number, batch.step, now)
         rows = BankRows(db, view.bank, view.number, seq, view.holders)
@@ -291,7 +291,7 @@ class SqliteStore(Lists):
     def switch_model(self, bank: str, model: ModelIdentity) -> bool:
         number = self._number(bank)
         with self._transaction() as db:
-            return switch(db, number, model, _now())
+            return switch(db, number, model, now_micros())
 
     def dump(self, bank: str) -> Dump:
         """Read on a connection of its own, in one transaction that ends with the last reader."""
@@ -308,7 +308,3 @@ class SqliteStore(Lists):
         if not rows:
             raise unknown_bank(bank)
         return dump(bank, rows[0][0], execute)
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
