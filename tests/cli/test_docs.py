@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 
 from recollect.cli.app import SECTIONS, app
@@ -31,6 +33,20 @@ def test_every_command_and_option_is_documented() -> None:
         own = [p for p in command.params if p.name not in ("db", "config", "as_json", "help")]
         for option in (o for p in own if p.param_type_name == "option" for o in p.opts):
             assert f"`{option}" in section, f"{name} {option}"
+
+
+def test_help_names_arguments_as_they_stand_on_the_command_line(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = run("retain", "--help").out
+    assert shown.startswith("Usage: recollect retain [OPTIONS] BANK [TEXT|FILE|-]...\n")
+    assert "\n  [TEXT|FILE|-]...  Words" in shown
+
+
+@pytest.mark.parametrize("name", sorted(ROOT.commands))
+def test_help_shows_no_types_of_python(run: Any, name: str) -> None:
+    assert not re.search(r"<[a-z]+[\[ >]", run(name, "--help").out)
 
 
 def test_every_option_says_what_it_is_for() -> None:

@@ -123,3 +123,16 @@ def test_what_cannot_be_used_is_said_with_the_way_out(ask: Any, arguments: tuple
 def test_a_path_that_cannot_be_is_said(run: Any) -> None:
     done = run("copy", "x" * 5000, "y.db")
     assert done.code == 1 and "too long" in done.err
+
+
+def test_what_moves_everything_asks_also_when_it_answers_in_json(run: Any) -> None:
+    said = run("--db", "postgresql://127.0.0.1:1/none", "admin", "distribute", "--json")
+    assert said.code == 2
+    assert "--yes" in said.err
+
+
+def test_a_copy_from_nowhere_speaks_of_the_source(run: Any, tmp_path: Path) -> None:
+    said = run("copy", tmp_path / "none.db", tmp_path / "target.db")
+    assert said.code == 2
+    assert "--db" not in said.err
+    assert list(tmp_path.iterdir()) == []

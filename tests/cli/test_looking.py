@@ -48,6 +48,15 @@ def test_config_shows_where_a_setting_came_from(run: Any, monkeypatch: pytest.Mo
     assert run("config", "--json").json["rrf_k"] == {"value": 30, "origin": "$RECOLLECT_RRF_K"}
 
 
+def test_config_knows_a_store_named_in_the_environment_from_one_on_the_command_line(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_DB", "there.db")
+    assert run("config", "--json").json["db"] == {"value": "there.db", "origin": "$RECOLLECT_DB"}
+    said = run("config", "--db", "here.db", "--json").json["db"]
+    assert said == {"value": "here.db", "origin": "argument"}
+
+
 def test_config_reads_the_file_named(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("budget_mid = 250\n", "utf-8")

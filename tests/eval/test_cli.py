@@ -143,6 +143,14 @@ def test_queries_alone_are_asked_of_a_bank_that_exists(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
 
 
+def test_the_settings_in_force_are_measured(file: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "wrong.toml"
+    settings.write_text('reranker = "/no/such/reranker"\n')
+    result = run(str(file), "--config", str(settings))
+    assert result.exit_code == 1
+    assert "/no/such/reranker" in result.stderr
+
+
 def test_gold_that_is_no_memory_of_the_bank_is_an_error_and_not_a_miss(tmp_path: Path) -> None:
     import recollect
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from recollect.cli import main
-from recollect.config import load_settings, mistyped, without_password
+from recollect.config import Settings, load_settings, mistyped, without_password
 from recollect.errors import ConfigError
 from recollect.server.app import create_app
 from recollect.testing import open_fake
@@ -26,6 +26,17 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -
     assert found.origin["port"] == "$RECOLLECT_PORT"
     assert found.origin["rate_limit"] == str(file)
     assert "no_auth" not in found.origin
+
+
+def test_options_before_serve_are_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Settings] = []
+    monkeypatch.setattr(
+        "recollect.server.serve.serve", lambda settings, ready: served.append(settings)
+    )
+    read = "postgresql://replica/memory"
+    assert main(["--db", "m.db", "--read-dsn", read, "serve", "--port", "0"]) == 0
+    ((db, read_dsn, port),) = [(s.db, s.read_dsn, s.port) for s in served]
+    assert (db, read_dsn, port) == ("m.db", read, 0)
 
 
 def test_config_shows_what_is_in_force_and_where_it_came_from(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.arguments import Bank
-from recollect.cli.session import Session, command
+from recollect.cli.confirming import confirm
+from recollect.cli.session import Session, add
 
 if TYPE_CHECKING:
     from recollect.storage.postgres.store import PostgresStore
@@ -54,8 +55,11 @@ def distribute(
     from recollect.storage.postgres.schema import distribute as spread
 
     dsn, schema = _server(session)
-    if not (yes or session.json):
-        typer.confirm("This moves all rows of all banks to the workers. Go on?", abort=True)
+    confirm(
+        "move all rows of all banks to the workers?",
+        yes=yes,
+        refusal="this moves all rows of all banks",
+    )
     done = spread(dsn, schema)
     said = (
         f"distributed by bank: {', '.join(done)}" if done else "everything is distributed already"
@@ -98,4 +102,4 @@ def _postgres(store: object) -> PostgresStore:
 
 
 for _function in (migrate, index, distribute):
-    admin_app.command(_function.__name__)(command(_function))
+    add(admin_app, _function, _function.__name__)

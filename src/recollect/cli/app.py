@@ -24,7 +24,7 @@ from recollect.cli.operations import operations_app
 from recollect.cli.reading import load, recall, why
 from recollect.cli.review import review
 from recollect.cli.serving import serve
-from recollect.cli.session import Config, Db, Json, ReadDsn, Session, command
+from recollect.cli.session import Config, Db, Json, ReadDsn, Session, add
 from recollect.cli.vault import vault_app
 from recollect.cli.when import when
 from recollect.cli.writing import forget, import_, reembed, retain
@@ -87,11 +87,10 @@ def _root(
     Answers go to stdout, talk to stderr; --json works on every command, before or after it.
     """
     ctx.obj = Session(db, config, as_json, read_dsn)
-    ctx.default_map = {"eval": {"db": db, "as_json": as_json}}  # it declares these itself
 
 
 def _add(function: Callable[..., None], name: str | None = None) -> None:
-    app.command(name or function.__name__)(command(function))
+    add(app, function, name or function.__name__)
 
 
 for _function in (
@@ -115,10 +114,10 @@ app.add_typer(hooks_app, name="hooks")
 def _add_checks() -> None:
     from recollect.cli.demo import demo
     from recollect.cli.doctor import doctor
-    from recollect.cli.eval import eval_command
+    from recollect.cli.eval import eval_
 
     _add(doctor)
-    app.command("eval")(eval_command)
+    _add(eval_, "eval")
     _add(demo)
 
 

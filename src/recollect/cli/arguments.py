@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -24,21 +25,24 @@ def bank_names(ctx: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
-def _words(*words: str):
+def words(*known: str) -> Callable[[str], list[str]]:
+    """For the shell's completion of an option that takes one of these."""
+
     def complete(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
+        return [word for word in known if word.startswith(incomplete)]
 
     return complete
 
 
-BUDGETS = _words("low", "mid", "high")
-VERBOSITIES = _words("lean", "full")
-TYPES = _words("world", "experience", "observation", "opinion")
-TAG_MODES = _words("any", "all", "any_strict", "all_strict", "exact")
-EVIDENCE = _words(
+MOST = 2**31 - 1  # a limit that every store can hold
+BUDGETS = words("low", "mid", "high")
+VERBOSITIES = words("lean", "full")
+TYPES = words("world", "experience", "observation", "opinion")
+TAG_MODES = words("any", "all", "any_strict", "all_strict", "exact")
+EVIDENCE = words(
     "strong_support", "weak_support", "neutral", "contradiction", "strong_contradiction"
 )
-STATES = _words("active", "superseded", "invalidated", "revised")
+STATES = words("active", "superseded", "invalidated", "revised")
 
 Bank = Annotated[
     str,
@@ -50,8 +54,18 @@ Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to ask; - read
 MemoryId = Annotated[
     str, typer.Argument(metavar="ID", help="A memory's id, from retain, recall or memories.")
 ]
+
+
+def _checked_limit(limit: int) -> int:
+    from recollect.errors import InvalidInput
+
+    if not 1 <= limit <= MOST:
+        raise InvalidInput(f"--limit is {limit}", hint=f"a whole number from 1 to {MOST:,}")
+    return limit
+
+
 Limit = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, max=2**31 - 1, help="At most so many.")
+    int, typer.Option("--limit", metavar="N", callback=_checked_limit, help="At most so many.")
 ]
 After = Annotated[
     str | None, typer.Option("--after", metavar="ID", help="Page on: the last id already seen.")

@@ -47,7 +47,7 @@ def copy(
     """
     from recollect.errors import InvalidInput
 
-    with Session(source, session.config).open_existing() as here:
+    with _opened(source, session) as here:
         wanted = bank or [b.id for b in here.banks()]
         if name is not None and len(wanted) != 1:
             raise InvalidInput(
@@ -60,6 +60,15 @@ def copy(
     _report(session, copied)
     if not all(c.same for c in copied):
         raise typer.Exit(1)
+
+
+def _opened(source: str, session: Session) -> Recollect | Client:
+    from recollect.errors import NotFound
+
+    try:
+        return Session(source, session.config).open_existing()
+    except NotFound as error:
+        raise NotFound(error.message, hint="name a store or a server that holds banks") from error
 
 
 def _copied(

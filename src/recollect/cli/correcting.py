@@ -17,11 +17,11 @@ def update(
     session: Session,
     bank: Bank,
     memory_id: MemoryId,
-    text: Annotated[str | None, typer.Option(help="The new wording.")] = None,
+    text: Annotated[str | None, typer.Option(metavar="TEXT", help="The new wording.")] = None,
     type: Annotated[
         str | None, typer.Option(metavar="TYPE", help="The new type.", autocompletion=TYPES)
     ] = None,
-    context: Annotated[str | None, typer.Option(help="Where it was said.")] = None,
+    context: Annotated[str | None, typer.Option(metavar="TEXT", help="Where it was said.")] = None,
     tag: Annotated[
         list[str] | None,
         typer.Option("--tag", "--tags", metavar="TAG", help="The new tags: a,b or repeated."),

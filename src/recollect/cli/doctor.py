@@ -85,7 +85,6 @@ def _versions() -> Iterator[Finding]:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
-    from recollect.errors import RecollectError
     from recollect.models.folder import read_folder
     from recollect.models.registry import WEIGHTS, load_embedder, shipped_models
 
@@ -108,10 +107,7 @@ def _models(settings: Settings) -> Iterator[Finding]:
         (vector,) = embedder.encode_queries(["Where does Alice work?"]).vectors
         return f"{embedder.name} embeds, {len(vector)} dimensions"
 
-    try:
-        yield Finding("embedder", True, embeds())
-    except RecollectError as error:
-        yield Finding("embedder", False, error.message, error.hint)
+    yield _tried("embedder", embeds)
 
 
 # --- the file --------------------------------------------------------------------------------
@@ -171,19 +167,14 @@ def _server(session: Session, dsn: str) -> Iterator[Finding]:
         yield Finding("store", False, getattr(error, "message", str(error)), hint)
         return
     if session.settings().read_dsn is not None:
-        yield _replica(session)
+        yield _replica(session.settings())
     yield from _banks(session)
 
 
-def _replica(session: Session) -> Finding:
-    from recollect.errors import RecollectError
+def _replica(settings: Settings) -> Finding:
     from recollect.storage.postgres.replica import described
 
-    settings = session.settings()
-    try:
-        return Finding("replica", True, described(settings.read_dsn or "", settings.pg_schema))
-    except RecollectError as error:
-        return Finding("replica", False, error.message, error.hint)
+    return _tried("replica", lambda: described(settings.read_dsn or "", settings.pg_schema))
 
 
 def _file(path: Path) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.arguments import Force
+from recollect.cli.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,62 +20,75 @@ if TYPE_CHECKING:
     from recollect.eval.gate import Verdict
     from recollect.eval.metrics import Figure
     from recollect.eval.report import Report
+    from recollect.eval.systems import RecallOptions
     from recollect.filing import Target
 
 BY_CATEGORY = ("recall@{k}", "ndcg@10", "abstention_recall", "forbidden@10")
 BY_PART = ("recall@{k}", "ndcg@10", "all-evidence@{k}")
 
 
-def eval_command(
+def eval_(
+    session: Session,
     file: Annotated[
-        Path, typer.Argument(help="Units and queries: .jsonl, LoCoMo, LongMemEval, or a folder.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Units and queries: .jsonl, LoCoMo, LongMemEval, or a folder."
+        ),
     ],
     bank: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this bank of the file; may be repeated. With a file of queries alone: the existing bank to ask."
+            metavar="NAME",
+            help="Only this bank of the file; may be repeated. With a file of queries alone: the existing bank to ask.",
         ),
     ] = None,
-    db: Annotated[
-        str | None, typer.Option(envvar="RECOLLECT_DB", help="The store of an existing bank.")
-    ] = None,
-    k: Annotated[str, typer.Option("--k", help="Cut-offs, e.g. 5,10,20.")] = "5,10,20",
-    budget: Annotated[str, typer.Option(help="low, mid or high.")] = "mid",
-    max_tokens: Annotated[int, typer.Option(help="Size of each answer.")] = 8192,
+    k: Annotated[
+        str, typer.Option("--k", metavar="N,N", help="Cut-offs, e.g. 5,10,20.")
+    ] = "5,10,20",
+    budget: Annotated[str, typer.Option(metavar="LEVEL", help="low, mid or high.")] = "mid",
+    max_tokens: Annotated[int, typer.Option(metavar="N", help="Size of each answer.")] = 8192,
     form: Annotated[
         str,
         typer.Option(
             "--format",
+            metavar="NAME",
             help="auto, jsonl, locomo, longmemeval, conversations, corpus, precisionmem.",
         ),
     ] = "auto",
     split: Annotated[
         str | None,
-        typer.Option(help="training, development or reported, for the sets that have splits."),
+        typer.Option(
+            metavar="NAME", help="training, development or reported, for the sets that have splits."
+        ),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="Ask only so many queries, spread evenly over the file."),
+        typer.Option(
+            metavar="N", min=1, help="Ask only so many queries, spread evenly over the file."
+        ),
     ] = None,
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Also measure each part alone and left out.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The whole report as JSON on stdout.")
-    ] = False,
     html: Annotated[
-        Path | None, typer.Option(help="Write a report with plots to this file.")
+        Path | None, typer.Option(metavar="FILE", help="Write a report with plots to this file.")
     ] = None,
     fail_under: Annotated[
         str | None,
-        typer.Option(help='Exit with 1 below these, e.g. "recall@10=0.8, forbidden@10<=0".'),
+        typer.Option(
+            metavar="RULES", help='Exit with 1 below these, e.g. "recall@10=0.8, forbidden@10<=0".'
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the bootstrap intervals.")] = 0,
     force: Force = False,
 ) -> None:
-    """Measure recall quality and speed on a file of units and queries."""
+    """Measure recall quality and speed on a file of units and queries.
+
+    The units never touch your own store; a file of queries alone asks the bank named by --bank.
+    """
     from recollect.eval.gate import check_rules, judge, parse_rules
     from recollect.eval.metrics import figure_names
+    from recollect.eval.systems import RecallOptions
     from recollect.eval.trouble import DatasetError
     from recollect.filing import Target
 
@@ -84,13 +98,14 @@ def eval_command(
     rules = parse_rules(fail_under) if fail_under is not None else ()
     dataset, ks = _dataset(file, form, split, bank, sample), _cut_offs(k)
     check_rules(rules, figure_names(ks), sorted({query.category for query in dataset.queries}))
-    report = _measure(dataset, db, ks, budget, max_tokens, ablate, seed)
+    options = RecallOptions(budget, max_tokens)
+    report = _measure(session, dataset, options, ks, ablated=ablate, seed=seed)
     try:
         verdicts = judge(rules, report.overall, report.by_category)
     except DatasetError:  # a figure that no query asked for; what was measured is still wanted
-        _publish(report, (), as_json, target)
+        _publish(report, (), session.json, target)
         raise
-    _publish(report, verdicts, as_json, target)
+    _publish(report, verdicts, session.json, target)
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(1)
 
@@ -131,35 +146,29 @@ def _of_bank(dataset: Dataset, banks: list[str]) -> Dataset:
 
 
 def _measure(
+    session: Session,
     dataset: Dataset,
-    db: str | None,
+    options: RecallOptions,
     ks: tuple[int, ...],
-    budget: str,
-    max_tokens: int,
+    *,
     ablated: bool,
     seed: int,
 ) -> Report:
-    import tempfile
     from dataclasses import replace
 
-    import recollect
-    from recollect.cli.session import Session
     from recollect.eval.report import ablate, evaluate
-    from recollect.eval.systems import RecallOptions, Recollect
+    from recollect.eval.systems import Recollect
 
     owned = any(True for _ in dataset.units)
-    with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder:
-        # units of the file never touch the user's own store
-        own = str(Path(folder) / "eval.db")
-        with recollect.open(own) if owned else Session(db).existing_store() as memory:
-            memory.warm()  # loading models is no part of a recall
-            system = Recollect(memory, RecallOptions(budget, max_tokens), progress=_progress)
-            for bank in () if owned else dataset.banks:
-                system.expect(bank)
-            report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
-            if ablated:
-                parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
-                report = replace(report, ablations=parts)
+    with session.own_store() if owned else session.existing_store() as memory:
+        memory.warm()  # loading models is no part of a recall
+        system = Recollect(memory, options, progress=_progress)
+        for bank in () if owned else dataset.banks:
+            system.expect(bank)
+        report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
+        if ablated:
+            parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
+            report = replace(report, ablations=parts)
     _progress("", 0, 0)
     return report
 

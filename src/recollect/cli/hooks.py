@@ -16,7 +16,7 @@ from recollect.cli.mcp import (
     scope_named,
     session_options,
 )
-from recollect.cli.session import Session, command
+from recollect.cli.session import Session, add
 
 LOGGED = 5  # lines of the log that are shown
 HookedClient = Annotated[str, typer.Argument(metavar="CLIENT", help="claude-code.")]
@@ -108,6 +108,6 @@ def _check(client: str) -> None:
         )
 
 
-hooks_app.command("install")(command(install))
-hooks_app.command("uninstall")(command(uninstall))
-hooks_app.command("status")(command(status))
+add(hooks_app, install, "install")
+add(hooks_app, uninstall, "uninstall")
+add(hooks_app, status, "status")

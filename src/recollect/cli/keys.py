@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.session import Session, command
+from recollect.cli.arguments import listed, words
+from recollect.cli.session import Session, add
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,10 +22,6 @@ keys_app = typer.Typer(
 )
 
 
-def _scope_names(incomplete: str) -> list[str]:
-    return [name for name in ("read", "write", "admin") if name.startswith(incomplete)]
-
-
 def create(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is: laptop, ci …")],
@@ -34,7 +31,7 @@ def create(
             "--scope",
             metavar="SCOPE",
             help="read, write or admin; a,b or repeated. read,write unless given.",
-            autocompletion=_scope_names,
+            autocompletion=words("read", "write", "admin"),
         ),
     ] = None,
     bank: Annotated[
@@ -55,7 +52,6 @@ def create(
     ] = None,
 ) -> None:
     """Make a key and show it, this once: the store keeps only a hash."""
-    from recollect.cli.arguments import listed
     from recollect.cli.output import emit, talk
     from recollect.server.keys import Limits, create_key
 
@@ -107,13 +103,12 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, or the key itself.")],
 ) -> None:
     """End a key; a running server refuses it within two seconds."""
-    import time
-
     from recollect.cli.output import emit, talk
+    from recollect.language.dates import now_micros
 
     wanted = key_id.split("_")[1] if key_id.startswith("rk_") and "_" in key_id[3:] else key_id
     with session.existing_store() as memory:
-        key = memory.store.keys.revoke(wanted.removeprefix("rk_"), time.time_ns() // 1000)
+        key = memory.store.keys.revoke(wanted.removeprefix("rk_"), now_micros())
     if session.json:
         emit(_described(key))
     else:
@@ -121,17 +116,17 @@ def revoke(
 
 
 for _function, _name in ((create, "create"), (list_, "list"), (revoke, "revoke")):
-    keys_app.command(_name)(command(_function))
+    add(keys_app, _function, _name)
 
 
 def _scopes(names: list[str]) -> list[Scope]:
     from recollect.errors import InvalidInput
     from recollect.types import Scope
 
-    try:
-        return [Scope(name) for name in names]
-    except ValueError as error:
-        raise InvalidInput(f"--scope: {error}", hint="use read, write or admin") from error
+    for name in names:
+        if name not in tuple(Scope):
+            raise InvalidInput(f"unknown scope {name!r}", hint="use read, write or admin")
+    return [Scope(name) for name in names]
 
 
 def moment(text: str) -> datetime:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.session import Session, command
+from recollect.cli.arguments import words
+from recollect.cli.confirming import confirm
+from recollect.cli.session import Session, add, command
 from recollect.mcp.clients import CLIENTS, Scope
 
 if TYPE_CHECKING:
@@ -22,10 +24,6 @@ if TYPE_CHECKING:
     from recollect.memory import Recollect
 
 INTERRUPTED = 130
-
-
-def _client_names(incomplete: str) -> list[str]:
-    return [name for name in CLIENTS if name.startswith(incomplete)]
 
 
 BankName = Annotated[
@@ -41,7 +39,7 @@ ClientName = Annotated[
     typer.Argument(
         metavar="CLIENT",
         help=", ".join(CLIENTS) + ".",
-        autocompletion=_client_names,
+        autocompletion=words(*CLIENTS),
     ),
 ]
 ScopeName = Annotated[
@@ -181,20 +179,18 @@ def status(session: Session) -> None:
     from recollect.cli.output import emit, rows, talk
     from recollect.mcp.settings import entries
 
-    found = [
-        {"client": name, "scope": scope, "file": str(path), "servers": servers}
-        for name, client in CLIENTS.items()
-        for scope, path, servers in entries(client)
-    ]
+    found = [(name, *entry) for name, client in CLIENTS.items() for entry in entries(client)]
     if session.json:
-        emit(found)
+        emit(
+            [
+                {"client": name, "scope": scope, "file": str(file), "servers": known}
+                for name, scope, file, known in found
+            ]
+        )
         return
-    if not any(f["servers"] for f in found):
+    if not any(servers for *_, servers in found):
         talk("no agent knows recollect yet: recollect mcp install CLIENT")
-    rows(
-        (f["client"], f["scope"], ", ".join(f["servers"]) or "-", f["file"])  # pyright: ignore[reportArgumentType]
-        for f in found
-    )
+    rows((name, scope, ", ".join(known) or "-", file) for name, scope, file, known in found)
 
 
 # --- shared with `recollect hooks` -----------------------------------------------------------
@@ -246,7 +242,12 @@ def carry_out(
             sys.stdout.write(change.diff() + "\n")
         sys.stdout.flush()
     if write:
-        confirm(yes)
+        confirm(
+            "write this?",
+            yes=yes,
+            refusal="this writes settings of another program",
+            hint="add --yes, or --dry-run to only see the change",
+        )
         for change in wanted:
             apply(change)
     if session.json:
@@ -259,19 +260,6 @@ def carry_out(
         talk(done)
 
 
-def confirm(yes: bool) -> None:
-    from recollect.errors import InvalidInput
-
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise InvalidInput(
-            "this writes settings of another program, and nobody can be asked",
-            hint="add --yes, or --dry-run to only see the change",
-        )
-    typer.confirm("write this?", abort=True, err=True)
-
-
 def _told(change: Change, written: bool) -> dict[str, Any]:
     return {
         "file": str(change.path),
@@ -282,6 +270,6 @@ def _told(change: Change, written: bool) -> dict[str, Any]:
 
 
 mcp_app.callback(invoke_without_command=True)(unless_below(serve))
-mcp_app.command("install")(command(install))
-mcp_app.command("uninstall")(command(uninstall))
-mcp_app.command("status")(command(status))
+add(mcp_app, install, "install")
+add(mcp_app, uninstall, "uninstall")
+add(mcp_app, status, "status")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import Bank, Limit
-from recollect.cli.session import Session, command
+from recollect.cli.arguments import Bank, Limit, words
+from recollect.cli.session import Session, add
 
 if TYPE_CHECKING:
     from recollect.types import Operation
@@ -20,11 +20,6 @@ operations_app = typer.Typer(
 OperationId = Annotated[str, typer.Argument(metavar="ID", help="The operation's id.")]
 
 
-def _state_names(incomplete: str) -> list[str]:
-    names = ("pending", "running", "done", "failed", "cancelled")
-    return [name for name in names if name.startswith(incomplete)]
-
-
 def list_(
     session: Session,
     bank: Bank,
@@ -34,7 +29,7 @@ def list_(
             "--state",
             metavar="STATE",
             help="Only pending, running, done, failed or cancelled ones.",
-            autocompletion=_state_names,
+            autocompletion=words("pending", "running", "done", "failed", "cancelled"),
         ),
     ] = None,
     limit: Limit = 20,
@@ -69,18 +64,24 @@ def list_(
 
 def retry(session: Session, bank: Bank, operation_id: OperationId) -> None:
     """Try one that failed again; a running server does it within seconds."""
+    from recollect.language.dates import now_micros
+
     with session.existing_store() as memory:
-        _told(session, memory.store.queue.retry(bank, operation_id, _now()), "waiting to be tried")
+        waiting = memory.store.queue.retry(bank, operation_id, now_micros())
+        _told(session, waiting, "waiting to be tried")
 
 
 def cancel(session: Session, bank: Bank, operation_id: OperationId) -> None:
     """Drop one that is still pending."""
+    from recollect.language.dates import now_micros
+
     with session.existing_store() as memory:
-        _told(session, memory.store.queue.cancel(bank, operation_id, _now()), "cancelled")
+        gone = memory.store.queue.cancel(bank, operation_id, now_micros())
+        _told(session, gone, "cancelled")
 
 
 for _function, _name in ((list_, "list"), (retry, "retry"), (cancel, "cancel")):
-    operations_app.command(_name)(command(_function))
+    add(operations_app, _function, _name)
 
 
 def _state(name: str) -> str:
@@ -91,14 +92,8 @@ def _state(name: str) -> str:
         return OperationState(name).value
     except ValueError as error:
         raise InvalidInput(
-            f"--state {name!r}", hint="one of " + ", ".join(s.value for s in OperationState)
+            f"unknown state {name!r}", hint="one of " + ", ".join(s.value for s in OperationState)
         ) from error
-
-
-def _now() -> int:
-    import time
-
-    return time.time_ns() // 1000
 
 
 def _told(session: Session, operation: Operation, word: str) -> None:

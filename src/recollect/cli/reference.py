@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from recollect.cli.helping import argument_name
+
 BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"
 COMMON = {"db", "config", "as_json"}
 
@@ -74,7 +76,7 @@ def _names(parameter: Any) -> str:
 
 
 def _metavar(parameter: Any) -> str:
-    return (parameter.metavar or parameter.name.upper()).replace("|", "\\|")
+    return argument_name(parameter).replace("|", "\\|")
 
 
 def _default(parameter: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import Limit, bank_names, listed
+from recollect.cli.arguments import Limit, bank_names, listed, words
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 ALL = "all"
 NEVER = "never"
 NOTHING = "nothing is due: no memory is aging, stale or expired"
-
-
-def _states(incomplete: str) -> list[str]:
-    return [s for s in ("aging", "stale", "expired") if s.startswith(incomplete)]
 
 
 def review(
@@ -47,7 +43,7 @@ def review(
             "--state",
             metavar="STATE",
             help="Only aging, stale or expired; a,b or repeated.",
-            autocompletion=_states,
+            autocompletion=words("aging", "stale", "expired"),
         ),
     ] = None,
     renew: Annotated[

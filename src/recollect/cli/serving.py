@@ -14,11 +14,21 @@ Host = Annotated[
 ]
 Port = Annotated[
     int | None,
-    typer.Option(min=0, max=65535, help="The port, 8888 unless set otherwise; 0 takes a free one."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=65535,
+        help="The port, 8888 unless set otherwise; 0 takes a free one.",
+    ),
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Processes; 1 unless set otherwise, one a core at most."),
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Processes; 1 unless set otherwise, one a core at most.",
+    ),
 ]
 NoAuth = Annotated[
     bool, typer.Option("--no-auth", help="Ask nobody for a key, on any address. Guard it yourself.")
@@ -40,19 +50,11 @@ def serve(
     import sys
 
     from recollect.cli.output import emit, talk
-    from recollect.config import load_settings
 
     _check_extra()
     from recollect.server.serve import serve as run
 
-    settings = load_settings(
-        file=session.config,
-        db=session.db,
-        host=host,
-        port=port,
-        workers=workers,
-        no_auth=no_auth or None,
-    )
+    settings = session.settings(host=host, port=port, workers=workers, no_auth=no_auth or None)
 
     def ready(url: str) -> None:
         if session.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from recollect.cli.helping import PlainCommand
 
 if TYPE_CHECKING:
     from recollect.client import Client
@@ -61,12 +64,14 @@ class Session:
         """Options may stand before the command or after it; after it wins."""
         return replace(self, db=db or self.db, config=config or self.config, json=json or self.json)
 
-    def settings(self) -> Settings:
-        from recollect.config import load_settings
+    def settings(self, **more: Any) -> Settings:
+        """Those in force. What an option took from the environment is left to be found there, so
+        that `recollect config` names the right origin."""
+        from recollect.config import ENV_PREFIX, load_settings
 
-        return load_settings(
-            file=self.config, db=self.db, read_dsn=self.read_dsn, api_key=self.api_key
-        )
+        given = {"db": self.db, "read_dsn": self.read_dsn, "api_key": self.api_key}
+        said = {k: v for k, v in given.items() if v != os.environ.get(ENV_PREFIX + k.upper())}
+        return load_settings(file=self.config, **said, **more)
 
     def open(self) -> Recollect | Client:
         """The store, made if it is not there yet, or a server: for commands that write."""
@@ -102,6 +107,12 @@ class Session:
             )
         return settings
 
+    def own_store(self, path: Path | None = None) -> Recollect:
+        """Under the settings in force, but not the user's: at `path`, or gone when it is closed."""
+        from recollect.memory import Recollect
+
+        return Recollect(replace(self.settings(), db=":memory:" if path is None else str(path)))
+
     def store_to_try(self) -> Recollect:
         """For what changes nothing: where no store is yet, an empty one that leaves no file."""
         from recollect.memory import Recollect
@@ -135,6 +146,10 @@ def store_path(settings: Settings) -> Path | None:
 
     named = settings.db or str(default_path())
     return None if "://" in named or named == ":memory:" else Path(named).expanduser()
+
+
+def add(app: typer.Typer, function: Callable[..., None], name: str) -> None:
+    app.command(name, cls=PlainCommand)(command(function))
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

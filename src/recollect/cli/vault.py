@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.cli.arguments import bank_names
-from recollect.cli.session import Session, command
+from recollect.cli.session import Session, add
 
 if TYPE_CHECKING:
     from recollect.memory import Recollect
@@ -138,4 +138,4 @@ def _tell(report: Report, bank: str) -> None:
     talk(f"{bank}, {notes}: {ahead}{report.said()} ({report.seconds:.1f} s)")
 
 
-vault_app.command("sync")(command(sync))
+add(vault_app, sync, "sync")

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import (
-    TYPES,
-    Bank,
-    decoded,
-    listed,
-    looks_like_a_file,
-    pairs,
-    stdin_bytes,
-)
+from recollect.cli.arguments import Bank, decoded, looks_like_a_file, stdin_bytes
+from recollect.cli.confirming import confirm
 from recollect.cli.session import Session
+from recollect.cli.telling import Authored, Said
 
 if TYPE_CHECKING:
     from recollect.types import RetainResult
@@ -34,59 +28,12 @@ def retain(
         ),
     ] = None,
     file: Annotated[
-        list[Path] | None, typer.Option("--file", "-f", help="A file to retain; may be repeated.")
+        list[Path] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="A file to retain; may be repeated."),
     ] = None,
-    timestamp: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHEN", help="When it was said (ISO 8601; default now; 'unset' = undated)."
-        ),
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option(help="Where it was said, for example 'team meeting'.")
-    ] = None,
-    document_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Retaining the same id again replaces it.")
-    ] = None,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", "--tags", metavar="TAG", help="May be repeated, or a,b,c."),
-    ] = None,
-    metadata: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="May be repeated.")
-    ] = None,
-    entity: Annotated[
-        list[str] | None,
-        typer.Option("--entity", metavar="NAME", help="A name it is about; may be repeated."),
-    ] = None,
-    speaker: Annotated[str | None, typer.Option(metavar="NAME", help="Who said it.")] = None,
-    type: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TYPE", help="world, experience, observation or opinion.", autocompletion=TYPES
-        ),
-    ] = None,
-    occurred_start: Annotated[
-        str | None,
-        typer.Option(metavar="WHEN", help="When it happened; otherwise read from the text."),
-    ] = None,
-    occurred_end: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="A day is included whole.")
-    ] = None,
-    confidence: Annotated[float | None, typer.Option(metavar="0..1", help="Of an opinion.")] = None,
-    title: Annotated[str | None, typer.Option(help="An authored title.")] = None,
-    summary: Annotated[str | None, typer.Option(help="An authored summary.")] = None,
-    recall_when: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PHRASE", help="A phrase that should bring it up; may be repeated."),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(help="lesson, decision, project-fact, workflow …: sets how it ages."),
-    ] = None,
-    valid_until: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="It no longer holds after.")
-    ] = None,
+    *,
+    said: Said,
+    authored: Authored,
     whole: Annotated[
         bool, typer.Option("--fact", help="The text is one ready-made fact: keep it whole.")
     ] = False,
@@ -103,17 +50,9 @@ def retain(
             "there is nothing to retain",
             hint="give a text, a file, or - to read stdin: recollect retain alice -",
         )
-    if document_id is not None and len(items) == 1:
-        items[0] = {
-            **items[0],
-            "document_id": document_id,
-        }  # said outright: over the file's own name
-    shared = {
-        "timestamp": timestamp, "context": context, "document_id": document_id, "tags": listed(tag),
-        "metadata": pairs(metadata), "entities": entity or None, "speaker": speaker, "type": type,
-        "occurred_start": occurred_start, "occurred_end": occurred_end, "confidence": confidence, "title": title,
-        "summary": summary, "recall_when": recall_when or None, "kind": kind, "valid_until": valid_until,
-    }  # fmt: skip
+    if said.document_id is not None and len(items) == 1:
+        items[0] |= {"document_id": said.document_id}  # said outright: over the file's own name
+    shared = said.fields() | authored.fields()
     _retain(session, bank, items, {k: v for k, v in shared.items() if v is not None})
 
 
@@ -209,7 +148,11 @@ def forget(
     with session.open_existing() as memory:
         if whole_bank:
             gone = 0 if bank in memory.arrivals() else memory.bank(bank).memories
-            _confirm(f"delete bank {bank} with {many(gone, 'memory', 'memories')}?", yes)
+            confirm(
+                f"delete bank {bank} with {many(gone, 'memory', 'memories')}?",
+                yes=yes,
+                refusal="deleting a bank wants a yes",
+            )
             memory.delete_bank(bank)
         else:
             memory.bank(bank)
@@ -218,18 +161,6 @@ def forget(
         emit({"bank": bank, "forgotten": gone})
         return
     talk(f"forgot {many(gone, 'memory', 'memories')} of {bank}")
-
-
-def _confirm(question: str, yes: bool) -> None:
-    import sys
-
-    from recollect.errors import InvalidInput
-
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise InvalidInput("deleting a bank wants a yes, and nobody can be asked", hint="add --yes")
-    typer.confirm(question, abort=True, err=True)
 
 
 def import_(

@@ -6,9 +6,6 @@ the answers really recalled, with the models and settings in force.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -80,7 +77,8 @@ def demo(
     """Retain a small story and recall from it in every way there is."""
     from recollect.cli.output import emit, talk
 
-    with _memory(session, keep) as memory:
+    _check_new(keep)
+    with session.own_store(keep) as memory:
         memory.warm()  # or the first answer would tell how long the models take to load
         retained = memory.retain(BANK, story())
         if session.json:
@@ -98,23 +96,13 @@ def demo(
     _next_steps(keep)
 
 
-@contextmanager
-def _memory(session: Session, keep: Path | None) -> Generator[Recollect]:
-    """A store of its own: the demo never touches the user's."""
-    from dataclasses import replace
-
+def _check_new(keep: Path | None) -> None:
     from recollect.errors import InvalidInput
-    from recollect.memory import Recollect
 
     if keep is not None and keep.exists():
         raise InvalidInput(
             f"{keep} exists", hint=f"name a new file, or ask this one: recollect --db {keep} banks"
         )
-
-    with tempfile.TemporaryDirectory(prefix="recollect-demo-") as folder:
-        path = keep or Path(folder) / "demo.db"
-        with Recollect(replace(session.settings(), db=str(path))) as memory:
-            yield memory
 
 
 def _ask(memory: Recollect, question: Question) -> RecallResult:
