@@ -9,7 +9,7 @@ import numpy as np
 
 from recollect.language.terms import query_terms, term_hash
 from recollect.storage.base import Batch, Filter, NewDocument, Store, TagLeaf, TagNode
-from recollect.testing.claims import EVERYTHING, same_ranking
+from recollect.testing.claims import DEEP, same_ranking
 from recollect.testing.reference import BANK, Reference, made_up
 from recollect.types import Chunk, MemoryType, State
 
@@ -40,7 +40,7 @@ class ReadingContract:
         view = self.store.view(BANK)
         for vector in reference.queries():
             for allowed in FILTERS:
-                found = view.semantic(vector, allowed, EVERYTHING, -1.0)
+                found = view.semantic(vector, allowed, DEEP, -1.0)
                 same_ranking(found, reference.semantic(vector, allowed))
 
     def test_semantic_search_keeps_to_its_floor_and_depth(self) -> None:
@@ -57,14 +57,14 @@ class ReadingContract:
         for text in ("red bicycle", "tea", "Oslo at night", "no-such-word", "red red tea"):
             asked = [term_hash(t) for t in query_terms(text)]
             for allowed in FILTERS:
-                found = view.keyword(asked, allowed, EVERYTHING)
+                found = view.keyword(asked, allowed, DEEP)
                 same_ranking(found, reference.keyword(asked, allowed))
 
     def test_no_keyword_score_exceeds_the_ceiling(self) -> None:
         self.filled()
         view = self.store.view(BANK)
         asked = [term_hash(t) for t in query_terms("red bicycle tea Oslo")]
-        found = view.keyword(asked, Filter(), EVERYTHING)
+        found = view.keyword(asked, Filter(), DEEP)
         assert len(found) > 0
         assert float(found.scores.max()) <= view.keyword_ceiling(asked)
 

@@ -7,7 +7,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -41,13 +41,14 @@ _WORDS = [
 _FIRST_DAY = datetime(2022, 1, 1, tzinfo=UTC)
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Reference:
+    """A made-up bank, and the exact answers to what a store is asked about it."""
+
     memories: list[NewMemory]
     links: list[KeyLink]
     dropped: list[NewMemory]
     seed: int
-    _lengths: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     def keys(self) -> list[int]:
         return [m.key for m in self.memories]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from recollect.errors import Conflict, NotFound
 from recollect.storage.base import Batch, Filter, ModelIdentity, NewEvidence, Store
 from recollect.storage.copy import StorePlace, copy_bank
-from recollect.testing.claims import EVERYTHING, refused
+from recollect.testing.claims import DEEP, refused
 from recollect.testing.reference import BANK, Reference, made_up
 from recollect.types import Entity
 
@@ -30,8 +30,8 @@ class WholeBankContract:
         self.store.create_bank("copy", dict(held.config), held.model)
         self.store.commit("copy", lambda _: copied)
         for vector in reference.queries():
-            one = self.store.view(BANK).semantic(vector, Filter(), EVERYTHING, -1.0)
-            two = self.store.view("copy").semantic(vector, Filter(), EVERYTHING, -1.0)
+            one = self.store.view(BANK).semantic(vector, Filter(), DEEP, -1.0)
+            two = self.store.view("copy").semantic(vector, Filter(), DEEP, -1.0)
             assert one.keys.tolist() == two.keys.tolist()
 
     def test_a_bank_in_the_making_is_seen_by_nobody(self) -> None:
@@ -69,7 +69,7 @@ class WholeBankContract:
         assert copied.source["memory"].count == len(reference.memories)
         for query in reference.queries():
             one, two = (
-                self.store.view(bank).semantic(query, Filter(), EVERYTHING, -1.0)
+                self.store.view(bank).semantic(query, Filter(), DEEP, -1.0)
                 for bank in (BANK, "copy")
             )
             assert one.keys.tolist() == two.keys.tolist()

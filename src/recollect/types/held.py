@@ -39,12 +39,8 @@ Evidence = Literal[
 ]
 
 
-def _no_entities() -> tuple[str, ...]:
-    return ()
-
-
 def _no_metadata() -> dict[str, Any]:
-    return {}
+    return {}  # an answer may be hundreds of memories, and calling `dict[str, Any]` takes far longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +75,7 @@ class Memory:
     last_reviewed_at: datetime | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=_no_metadata)
-    entities: tuple[str, ...] = field(default_factory=_no_entities)
+    entities: tuple[str, ...] = ()
     confidence: float | None = None
     weakened: bool = False
     proof_count: int = 1

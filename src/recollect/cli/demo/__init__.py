@@ -88,7 +88,7 @@ def demo(
         links = ", ".join(f"{count} {kind}" for kind, count in stats.links.items())
         talk(
             f"retained a year at a small company: {stats.memories} memories, {stats.entities} entities, "
-            f"links: {links or 'none'} ({retained.timings['total']:.0f} ms)"
+            f"links: {links or 'none'} ({retained.timings['total']:.0f} ms); asked as on {TODAY}"
         )
         for question in QUESTIONS:
             _show(question, _ask(memory, question), question.hits if hits is None else hits)
