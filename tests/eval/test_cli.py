@@ -220,8 +220,12 @@ def test_a_rule_about_what_no_query_asked_for_fails_and_keeps_the_report(file: P
 
 
 def test_queries_for_a_bank_that_is_not_there_ask_which_is_meant(tmp_path: Path) -> None:
-    path = tmp_path / "queries.jsonl"
+    import recollect
+
+    db, path = tmp_path / "own.db", tmp_path / "queries.jsonl"
+    with recollect.open(str(db)) as memory:
+        memory.create_bank("ana")
     path.write_text(json.dumps({"query": "Where did Ana move?", "gold": ["m-1"]}))
-    result = run(str(path), "--db", str(tmp_path / "own.db"))
+    result = run(str(path), "--db", str(db))
     assert result.exit_code == 2
     assert "--bank" in result.stderr
