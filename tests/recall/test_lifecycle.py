@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect import Recollect
+from recollect.types import Band
 
 NOW = datetime.now(UTC)
 
@@ -80,6 +81,34 @@ def test_a_review_makes_it_fresh_again(memory: Recollect) -> None:
     assert factor(memory, "reviewing", "l", later) == pytest.approx(0.5)
     memory.update("reviewing", "l", last_reviewed_at=NOW + timedelta(days=later - 1))
     assert factor(memory, "reviewing", "l", later) == 1.0
+
+
+@pytest.fixture(scope="module")
+def moved_on(memory: Recollect) -> str:
+    """The question is in the words of the old value only."""
+    memory.retain("moved-on", {"id": "was", "text": "Alice works at Google.", "timestamp": "2026-01-05"})  # fmt: skip
+    news = {"id": "is", "text": "Alice left Google and joined Meta.", "timestamp": "2026-05-05"}
+    assert memory.retain("moved-on", news).superseded == ("was",)
+    return "moved-on"
+
+
+def test_what_replaced_a_good_hit_comes_before_it(memory: Recollect, moved_on: str) -> None:
+    result = memory.recall(moved_on, "Where does Alice work?")
+    assert result.results[0].band is Band.STRONG
+    assert [h.id for h in result] == ["is", "was"]
+
+
+def test_a_successor_says_that_it_was_led_to(memory: Recollect, moved_on: str) -> None:
+    tree = memory.why(moved_on, "Where does Alice work?", "is").explanation
+    assert tree is not None and tree.details[0].operation == "either"
+    assert "replaced" in tree.details[0].details[1].description
+
+
+def test_before_it_was_replaced_the_old_value_is_the_answer(
+    memory: Recollect, moved_on: str
+) -> None:
+    (hit,) = memory.recall(moved_on, "Where does Alice work?", as_of="2026-02-01")
+    assert (hit.id, hit.scores["lifecycle_factor"]) == ("was", 1.0)
 
 
 def test_expired_stands_behind_fresh(memory: Recollect) -> None:

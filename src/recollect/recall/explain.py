@@ -80,7 +80,9 @@ def factor_meaning(name: str, pool: Pool, row: int) -> str:
 def _relevance(pool: Pool, row: int) -> Explanation:
     if pool.support is None or not pool.support.given[row]:
         return _own(pool, row, float(pool.relevance[row]))
-    support = Explanation(float(pool.support.given[row]), "links of the best hits lead here")
+    support = Explanation(
+        float(pool.support.given[row]), "a good hit leads here: by a link, or replaced by this"
+    )
     own = _own(pool, row, float(pool.support.own[row]))
     return Explanation(float(pool.relevance[row]), "relevance", (own, support), "either")
 

@@ -38,6 +38,7 @@ from recollect.recall.request import RecallRequest
 from recollect.recall.rerank import cross_encode, late_interaction, with_signal
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
+from recollect.recall.succeed import succeed
 from recollect.recall.then import columns_then
 from recollect.recall.understand import Query, by_event, understand
 from recollect.storage.base import Floats, View
@@ -112,7 +113,9 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
             rest = _rest(with_, query, line) if deep and query.entities else None
             pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
-        pool = _boosted(with_.settings, request, query, settle(pool))
+        if calibration is not None:
+            pool = settle(succeed(view, pool, request))
+        pool = _boosted(with_.settings, request, query, pool)
         rows = order(pool)
     with run.stage("answerable") as span:
         best, model = int(rows[0]) if len(rows) else None, with_.embedder.name

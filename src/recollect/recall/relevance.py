@@ -171,8 +171,6 @@ def settle(pool: Pool) -> Pool:
     """Relevance once more when nothing moves it any longer, from the very numbers that its explanation
     shows and with everybody's exp, so that whoever works it out gets the same to the bit. Until then
     numpy's will do: it is ten times as fast, and differs in the last bit now and then."""
-    if pool.calibration is None:
-        return pool
     own = _chances(pool.logit if pool.bridged is None else pool.logit + pool.bridged.lift)
     if pool.support is None:
         return replace(pool, relevance=own)
