@@ -56,7 +56,16 @@ def _of(memory: Memory, date: datetime | None, previous: str | None) -> Passage:
 
 
 def happened(memory: Memory) -> datetime | None:
-    return memory.occurred_start or (memory.mentioned_at if is_dated(memory) else None)
+    told = memory.mentioned_at if memory.mentioned_at != memory.created_at else None
+    return shown_date(memory.speaker, told, memory.occurred_start)
+
+
+def shown_date(
+    speaker: str | None, told: datetime | None, occurred: datetime | None
+) -> datetime | None:
+    """The date that models read: of a statement when it happened, of a turn when it was said. What a
+    turn happens to mention ("letters from the 1920s", "last week") dates a part of it at most."""
+    return told or occurred if speaker else occurred or told
 
 
 def is_dated(memory: Memory) -> bool:

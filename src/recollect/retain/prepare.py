@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.entities import EntityResolver, Mention, NameMatcher, find_entities
-from recollect.language.passage import passage
+from recollect.language.passage import passage, shown_date
 from recollect.language.terms import label_hash
 from recollect.language.time import ground
 from recollect.models.base import Embedder
@@ -105,7 +105,7 @@ def _prepared(
 def embedded_text(fact: Fact) -> str:
     return passage(
         fact.text,
-        date=fact.occurred_start or (fact.said_at if fact.dated else None),
+        date=shown_date(fact.speaker, fact.said_at if fact.dated else None, fact.occurred_start),
         context=fact.context,
         speaker=fact.speaker,
         title=fact.title,
