@@ -17,6 +17,7 @@ _PLAIN: Mapping[str, tuple[Any, Any]] = {
     "happened_from": (NO_TIME, np.int64),
     "happened_until": (NO_TIME, np.int64),
     "recent": (NO_TIME, np.int64),
+    "known_from": (NO_TIME, np.int64),
     "known_until": (NO_TIME, np.int64),
     "fresh_from": (NO_TIME, np.int64),
     "valid_until": (NO_TIME, np.int64),

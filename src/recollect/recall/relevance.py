@@ -102,6 +102,8 @@ def _window(columns: Columns, query: Query) -> Floats:
     signal = in_window(columns, query.window)
     if query.window is None and not query.time.excluded:
         return signal
+    if query.window is not None:
+        signal = np.maximum(signal, told_in(columns, query.window))
     signal = signal * (1 + np.where(signal > 0, query.time_pull.inside, query.time_pull.outside))
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
@@ -123,6 +125,19 @@ def in_window(columns: Columns, window: Window | None) -> Floats:
     length = max(DAY, min(end - start, YEAR_DAYS * DAY))
     outside = -0.5 - 0.5 * np.minimum(gap / (3 * length), 1)
     return np.where(dated, np.where(gap > 0, outside, 1.0), 0.0).astype(np.float32)
+
+
+TOLD = 0.5  # what being told in the time asked for is worth, if it happened in another
+
+
+def told_in(columns: Columns, window: Window) -> Floats:
+    """TOLD for turns of a conversation that were said inside, −1 for all others. A turn is dated by the
+    first time it names ("letters from the 1920s"), and tells of more than that; and who asks what
+    somebody did in May means what they told in May as well."""
+    start = -_FAR if window.start is None else to_micros(window.start)
+    end = _FAR if window.end is None else to_micros(window.end)
+    said = (columns.before > 0) & (columns.known_from >= start) & (columns.known_from < end)
+    return np.where(said, TOLD, -1).astype(np.float32)
 
 
 BESIDE = 0.8  # what is left of a neighbour's relevance with every turn further

@@ -127,6 +127,7 @@ class Columns:
     happened_from: NDArray[np.int64]  # occurred, else mentioned; NO_TIME when undated
     happened_until: NDArray[np.int64]
     recent: NDArray[np.int64]  # what recency counts from; NO_TIME when undated
+    known_from: NDArray[np.int64]  # when it was told
     known_until: NDArray[np.int64]
     fresh_from: NDArray[np.int64]  # the later of last update and last review
     valid_until: NDArray[np.int64]

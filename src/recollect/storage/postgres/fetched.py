@@ -86,6 +86,7 @@ def columns(keys: Keys, records: NDArray[np.void]) -> Columns:
         records["happened_from"],
         records["happened_until"],
         records["recent"],
+        records["known_from"],
         records["known_until"],
         records["fresh_from"],
         records["valid_until"],
