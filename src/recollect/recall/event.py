@@ -41,7 +41,9 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     if score[best] < 0:
         return None
     memory = view.load([int(keys[best])])[int(keys[best])]
-    if not is_dated(memory):
+    # A turn bears the day it was said, or a day that it mentions; what is told with it did not
+    # happen after it for that.
+    if memory.speaker is not None or not is_dated(memory):
         return None
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
     start, end = (
