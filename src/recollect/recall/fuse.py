@@ -2,6 +2,9 @@
 
 `RRF` is the seeds' reference: k = 60, every arm one vote. The default weighs the arms as the
 development sets had it (docs/why.md): a weak arm adds candidates, it does not outvote.
+
+In a conversation the turns beside the best candidates become candidates, too: what answers "What was
+wrong with the flour?" need not hold a word of the query, nor mean what it means.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from recollect.recall.pool import ArmColumn, Pool
-from recollect.storage.base import Found, View
+from recollect.storage.base import Filter, Found, Keys, View
 from recollect.storage.ranking import distinct
 from recollect.types import Arm
 
@@ -42,3 +45,47 @@ def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k
     rank, score, keys = rank.take(order, axis=1), score.take(order, axis=1), keys[order]
     columns = {arm: ArmColumn(rank[row], score[row]) for row, arm in enumerate(arms)}
     return Pool(keys, columns, total[order], view.columns(keys))
+
+
+LEADING = 20  # candidates, the best by fusion, whose neighbours are looked at
+REACH = 2  # turns to either side
+
+
+def with_turns_beside(view: View, pool: Pool, allowed: Filter) -> Pool:
+    """The pool with the turns beside the best candidates, right behind them; no arm found these."""
+    new = _turns_beside(view, pool, allowed)
+    if not len(new):
+        return pool
+    at = np.full(len(new), min(LEADING, len(pool)))
+    keys, lent = np.insert(pool.keys, at, new), pool.fused[at[0] - 1]
+    arms = {
+        arm: ArmColumn(np.insert(held.rank, at, 0), np.insert(held.score, at, np.nan))
+        for arm, held in pool.arms.items()
+    }
+    return Pool(keys, arms, np.insert(pool.fused, at, lent), view.columns(keys))
+
+
+def _turns_beside(view: View, pool: Pool, allowed: Filter) -> Keys:
+    """Turns are told one after the other, so their keys follow each other; that one answers the
+    other is seen from the turn before it."""
+    best = pool.keys[:LEADING]
+    if not pool.columns.before.any():
+        return best[:0]
+    steps = [best + step for step in range(-REACH, REACH + 1) if step]
+    around = distinct(*steps)
+    new = around[(around > 0) & ~np.isin(around, pool.keys)]
+    new = new[view.allows(new, allowed)]
+    before = dict(zip(pool.keys.tolist(), pool.columns.before.tolist(), strict=True))
+    before |= dict(zip(new.tolist(), view.columns(new).before.tolist(), strict=True))
+    answers = {key for key, previous in before.items() if previous == key - 1}
+    reached = set[int]()
+    for key in best.tolist():
+        for step in range(1, REACH + 1):
+            if key - step + 1 not in answers:
+                break
+            reached.add(key - step)
+        for step in range(1, REACH + 1):
+            if key + step not in answers:
+                break
+            reached.add(key + step)
+    return new[np.isin(new, list(reached))]
