@@ -75,6 +75,8 @@ def _turns_beside(view: View, pool: Pool, allowed: Filter) -> Keys:
     around = distinct(*steps)
     new = around[(around > 0) & ~np.isin(around, pool.keys)]
     new = new[view.allows(new, allowed)]
+    if not len(new):
+        return new
     before = dict(zip(pool.keys.tolist(), pool.columns.before.tolist(), strict=True))
     before |= dict(zip(new.tolist(), view.columns(new).before.tolist(), strict=True))
     answers = {key for key, previous in before.items() if previous == key - 1}
