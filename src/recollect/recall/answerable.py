@@ -29,7 +29,7 @@ from recollect.recall.retrieve import Retrieved
 from recollect.recall.understand import Query
 from recollect.storage.base import View
 from recollect.storage.ranking import idf
-from recollect.types import Arm, Explanation, Memory
+from recollect.types import Arm, Memory
 
 AMONG = 50  # the best by similarity, of which the first must stand out
 FEW = 60  # memories: they fit a prompt together, and none stands out among them
@@ -38,14 +38,6 @@ NAMED = 3  # words that a reason names
 _EVEN = 0.03  # cosine: candidates that differ by less do not differ
 _MOST = 10.0  # of a logit
 _WORD = re.compile(r"\w[\w'’\-]*")
-
-MEANING: Mapping[str, str] = {
-    "relevance": "relevance of the best hit, as a logit",
-    "words": "words of the query that it holds, by their rarity",
-    "lead": "how far the best similarity stands out",
-    "strangers": "share of the names asked for that the bank does not know",
-    "missed": "what of the query it leaves unmatched, token by token",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +55,6 @@ class Verdict:
     score: float  # the probability of an answer, or the best final score where the floor decided
     floor: float
     signals: Mapping[str, float]
-    weights: Weights | None
-
-    def explanation(self) -> Explanation:
-        if self.weights is None:
-            return Explanation(self.score, f"final score of the best hit, floor {self.floor:g}")
-        parts = [
-            Explanation(
-                w * self.signals[name], f"{MEANING[name]}: {self.signals[name]:.4f} × {w:g}"
-            )
-            for name, w in self.weights.weights.items()
-        ]
-        bias = Explanation(self.weights.bias, "bias")
-        logit = Explanation(
-            bias.value + sum(p.value for p in parts), "logit", (bias, *parts), "sum"
-        )
-        says = f"probability that it answers, floor {self.floor:g}"
-        return Explanation(self.score, says, (logit,), "sigmoid")
 
 
 @cache
@@ -101,17 +76,17 @@ def answerable(
     """`best` is the row of the best candidate, `model` the embedder whose weights count."""
     floor = 0.3 if calibration is None else calibration.maybe
     if best is None:
-        return Verdict(False, 0.0, floor, {}, None)
+        return Verdict(False, 0.0, floor, {})
     if query.time_pull.alone and _in_time(pool, best):
-        return Verdict(True, float(pool.score[best]), 0.0, {}, None)
+        return Verdict(True, float(pool.score[best]), 0.0, {})
     weights = None if calibration is None else fitted(model).get(stage_of(calibration))
     if weights is None or not measured(view, query, found, pool, best):
         score = float(pool.score[best])
-        return Verdict(score >= floor, score, floor, {}, None)
+        return Verdict(score >= floor, score, floor, {})
     signals = signals_of(view, query, pool, best)
     logit = weights.bias + sum(w * signals[name] for name, w in weights.weights.items())
     chance = 1 / (1 + math.exp(-logit))
-    return Verdict(chance >= weights.floor, chance, weights.floor, signals, weights)
+    return Verdict(chance >= weights.floor, chance, weights.floor, signals)
 
 
 def stage_of(calibration: Calibration) -> str:
