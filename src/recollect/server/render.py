@@ -6,7 +6,7 @@ and is left out where it says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ import orjson
 from recollect.discretion import without_places
 from recollect.recall.explain import Why
 from recollect.recall.result import RecallResult, hit_dict, window_dict
+from recollect.server.briefs import Briefs, scored
 from recollect.types import (
     Chunk,
     EntityState,
@@ -53,9 +54,8 @@ def recalled(
 ) -> dict[str, Any]:
     """What a caller gets who says nothing is the contract's fields and a few more: an answer may
     hold two hundred memories, and most readers want what was said, when, and how sure we are."""
-    made = _lean if verbosity == "lean" else partial(hit, full=verbosity == "full", explain=explain)
     out: dict[str, Any] = {
-        "results": [made(h) for h in result.results],
+        "results": _results(result.results, verbosity, explain),
         "trace": result.trace.as_dict() if result.trace else None,
         "entities": {e.name: entity_state(e) for e in result.entities} or None,
         "chunks": {c.id: chunk_data(c) for c in result.chunks} or None,
@@ -72,24 +72,20 @@ def recalled(
     return out
 
 
+def _results(hits: Sequence[Hit], verbosity: Verbosity | None, explain: bool) -> Any:
+    if verbosity is None and not explain:
+        return _BRIEFS.array(hits)
+    made = _lean if verbosity == "lean" else partial(hit, full=verbosity == "full", explain=explain)
+    return [made(h) for h in hits]
+
+
 def _lean(hit: Hit) -> dict[str, Any]:
     short = hit_dict(hit, "lean")
     return short | {"text": short["summary"]}
 
 
 def hit(hit: Hit, *, full: bool = False, explain: bool = False) -> dict[str, Any]:
-    said = hit.stages
-    out = fact(hit.memory) if full else brief(hit.memory)
-    out["scores"] = {
-        "final": hit.score,
-        "reranker": said.relevance,
-        "semantic": said.semantic,
-        "keyword": said.keyword,
-    }
-    out["score"] = hit.score
-    out["band"] = hit.band
-    if hit.hop:
-        out["hop"] = hit.hop
+    out = (fact(hit.memory) if full else brief(hit.memory)) | scored(hit)
     if explain:
         tree = hit.explanation
         out["signals"] = dict(hit.scores)
@@ -127,6 +123,9 @@ def brief(memory: Memory) -> dict[str, Any]:
     if given and any(not isinstance(v, str) for v in given.values()):
         out["metadata_values"] = given
     return out
+
+
+_BRIEFS = Briefs(brief)
 
 
 def fact(memory: Memory) -> dict[str, Any]:

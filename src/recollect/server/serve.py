@@ -106,6 +106,7 @@ def listen(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nothing here asks where a request came from
         timeout_keep_alive=IDLE_S,
         ws="none",
         loop="asyncio",
