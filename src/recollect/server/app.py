@@ -22,7 +22,7 @@ from recollect import __version__
 from recollect.errors import RecollectError
 from recollect.server.audit import Audit
 from recollect.server.keys import Gate
-from recollect.server.limits import BodyLimit, Buckets, SecurityHeaders
+from recollect.server.limits import Acquainted, BodyLimit, Buckets, SecurityHeaders
 from recollect.server.mounted import McpAtWork
 from recollect.server.observe import Observe
 from recollect.server.operations import Operations, QueueRules
@@ -164,7 +164,6 @@ async def _ended(task: asyncio.Task[None]) -> None:
 def _add_middleware(app: FastAPI, serving: Serving) -> None:
     """The last one added is the first to see a request."""
     settings = serving.memory.settings
-    app.add_middleware(Unbroken)
     app.add_middleware(RawPaths)
     app.add_middleware(BodyLimit, limit=serving.body_limit, streamed=is_streamed)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
@@ -175,6 +174,9 @@ def _add_middleware(app: FastAPI, serving: Serving) -> None:
             allow_methods=["*"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )
+    gate = serving.gate
+    app.add_middleware(Acquainted, known=gate.remembers, look=gate.look)
+    app.add_middleware(Unbroken)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Observe, metrics=serving.metrics, audit=serving.audit)
 

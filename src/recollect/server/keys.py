@@ -19,7 +19,7 @@ from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address
 
-from recollect.errors import ConfigError, InvalidInput, NotAllowed, NotAuthenticated
+from recollect.errors import ConfigError, InvalidInput, NotAllowed, NotAuthenticated, StoreError
 from recollect.server.limits import Buckets
 from recollect.storage.base import KeyRing
 from recollect.types import ApiKey, Scope
@@ -117,7 +117,8 @@ class Gate:
 
     Keys are asked for as soon as the store holds one, unless `no_auth` says that nobody is to
     be asked. What the store answered is trusted for two seconds, so a revoked key is refused
-    soon, and a request costs no query.
+    soon, and a request costs no query. That it did not answer is remembered as long: `look` waits
+    for it on a thread, so that nobody who asks for a key ever waits on the loop.
     """
 
     def __init__(self, ring: KeyRing, *, no_auth: bool = False, buckets: Buckets | None = None):
@@ -128,20 +129,56 @@ class Gate:
         self._known: dict[bytes, tuple[float, Caller]] = {}
         self._open_until = 0.0  # no key was there when we last looked
         self._closed = False
+        self._looking = threading.Lock()
+        self._trouble: tuple[float, StoreError] | None = None  # until when, and what
+
+    def remembers(self, authorization: str | None) -> bool:
+        """Whether everything that is asked about this caller can be said without the store."""
+        now = time.monotonic()
+        if self._no_auth or self._in_trouble(now) is not None:
+            return True
+        if not self._closed:
+            return now < self._open_until
+        given = _given(authorization)
+        held = None if given is None else self._known.get(sha256(given.encode()).digest())
+        return given is None or (held is not None and now < held[0])
+
+    def look(self, authorization: str | None) -> None:
+        """Ask the store whatever `admit` is going to want to know. One asks, the others wait for
+        what it hears."""
+        with self._looking:
+            if self.remembers(authorization):
+                return
+            try:
+                if not self.open():
+                    self.caller(authorization)
+            except NotAuthenticated:  # the route says so
+                pass
+            except StoreError as error:
+                self._trouble = time.monotonic() + REMEMBERED_S, error
+
+    def _in_trouble(self, now: float) -> StoreError | None:
+        trouble = self._trouble
+        return None if trouble is None or now >= trouble[0] else trouble[1]
 
     def open(self) -> bool:
         """Whether anybody may pass. Once a key was there it never is again."""
         if self._no_auth:
             return True
         now = time.monotonic()
+        if (trouble := self._in_trouble(now)) is not None:
+            raise trouble
         if not self._closed and now >= self._open_until:
             self._closed = bool(self._ring.all())
             self._open_until = now + REMEMBERED_S
         return not self._closed
 
     def unguarded(self) -> bool:
-        """Whether anybody may pass although nobody said so: the store has no keys."""
-        return not self._no_auth and self.open()
+        """Whether anybody may pass although nobody said so: the store has no keys, or does not say."""
+        try:
+            return not self._no_auth and self.open()
+        except StoreError:
+            return True
 
     def admit(self, authorization: str | None, bank: str | None, scope: Scope) -> Caller:
         """The caller; NotAuthenticated, NotAllowed or TooManyRequests when there is none that
@@ -169,11 +206,9 @@ class Gate:
 
     def body_limit(self, authorization: str | None, usual: int) -> int:
         """How many bytes this caller may send at once."""
-        if self.open():
-            return usual
         try:
-            key = self.caller(authorization).key
-        except NotAuthenticated:  # the route says so
+            key = None if self.open() else self.caller(authorization).key
+        except (NotAuthenticated, StoreError):  # the route says so
             return usual
         return usual if key is None or key.max_body is None else key.max_body
 
@@ -203,14 +238,19 @@ class Gate:
         return Caller(found[0])
 
 
-def _bearer(authorization: str | None) -> str:
+def _given(authorization: str | None) -> str | None:
     kind, _, given = (authorization or "").strip().partition(" ")
-    if kind.lower() != "bearer" or not given.strip():
+    return (given.strip() or None) if kind.lower() == "bearer" else None
+
+
+def _bearer(authorization: str | None) -> str:
+    given = _given(authorization)
+    if given is None:
         raise NotAuthenticated(
             "this server asks for an API key",
             hint="send it as `Authorization: Bearer rk_…`; `recollect keys create NAME` makes one",
         )
-    return given.strip()
+    return given
 
 
 def _valid(caller: Caller) -> Caller:

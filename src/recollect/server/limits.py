@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 import time
@@ -138,6 +139,26 @@ async def _too_large(
         instance=scope["path"],
     )
     await answer(scope, receive, send)
+
+
+class Acquainted:
+    """ASGI middleware: whoever asks is looked up before, on a thread. A store that has gone away
+    would keep the loop waiting, and with it who asks whether the server is alive."""
+
+    def __init__(
+        self, app: App, known: Callable[[str | None], bool], look: Callable[[str | None], None]
+    ) -> None:
+        self._app = app
+        self._known = known
+        self._look = look
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope["path"].startswith("/health"):
+            given = next((v for k, v in scope["headers"] if k == b"authorization"), None)
+            who = None if given is None else given.decode("latin-1")
+            if not self._known(who):
+                await asyncio.to_thread(self._look, who)
+        await self._app(scope, receive, send)
 
 
 class OwnHost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from importlib.util import find_spec
 from typing import Any
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from recollect import __version__
-from recollect.errors import NotFound
+from recollect.errors import NotFound, StoreUnavailable
 from recollect.server.access import authorize
 from recollect.server.answers import Health, Index, Liveness, Version
 from recollect.server.mounted import PATH as MCP_PATH
@@ -20,6 +21,7 @@ from recollect.server.serving import serving
 from recollect.types import Scope
 
 router = APIRouter(tags=["health"])
+PATIENCE_S = 5.0  # with the store, of those who ask whether it is there
 API_VERSION = "1.1.0"  # of the contract that is spoken
 
 
@@ -41,7 +43,12 @@ async def index() -> Any:
 @router.get("/health", operation_id="get_health", responses=answers(Health))
 async def health(request: Request) -> Any:
     """Whether the store answers."""
-    await serving(request).read(serving(request).memory.banks)
+    try:
+        # Not with the readers: those that wait for the store would keep it from saying so.
+        asked = asyncio.to_thread(serving(request).memory.banks)
+        await asyncio.wait_for(asked, PATIENCE_S)
+    except TimeoutError as error:
+        raise StoreUnavailable(f"the store has not answered for {PATIENCE_S:g} s") from error
     return Json({"status": "healthy", "database": "connected"})
 
 
