@@ -1,10 +1,12 @@
 """What the shipped models cost: CPU milliseconds, one thread.
 
-    python benchmarks/models.py [--json] [--sets]
+    python benchmarks/models.py [--json] [--sets] [--beside FOLDER]
 
 Query embedding, MaxSim over 300 stored memories, the cross-encoder per pair, encoding a memory
 when it is retained, and the time to load each model in a fresh process. `--sets` adds what the token
-vectors of a memory take on disk, on average over memories of the sets in ../shared/data.
+vectors of a memory take on disk, on average over memories of the sets in ../shared/data. `--beside`
+runs the models of another folder (as `training/export.py` writes them) in turn with the shipped
+ones, in one process, and prints the median of their ratios: what else a machine does then hits both.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from recollect.eval.splits import Split
 from recollect.language.passage import passage
@@ -77,6 +80,47 @@ def measure() -> dict[str, float]:
     return found
 
 
+def ratios(one: Callable[[], object], other: Callable[[], object], times: int) -> float:
+    """How much of the time of one the other takes, in turns."""
+    found: list[float] = []
+    for _ in range(times):
+        spent: list[float] = []
+        for work in (one, other):
+            work()  # its weights are in the cache then
+            start = time.process_time()
+            work()
+            spent.append(time.process_time() - start)
+        found.append(spent[1] / spent[0])
+    return statistics.median(found)
+
+
+def beside(folder: Path) -> dict[str, float]:
+    one = load_embedder()
+    other = load_embedder(str(folder / one.name))
+    a = load_reranker()
+    b = None if a is None else load_reranker(str(folder / a.name))
+    long = " ".join(MEMORIES[:12])
+
+    def embed(texts: list[str], times: int) -> float:
+        return ratios(
+            lambda: one.encode_passages(texts), lambda: other.encode_passages(texts), times
+        )
+
+    def pairs(count: int) -> float:
+        assert a is not None and b is not None
+        texts = MEMORIES[:count]
+        return ratios(lambda: a.score(QUERY, texts), lambda: b.score(QUERY, texts), 60)
+
+    return {
+        "a query, of the shipped": embed([QUERY], 200),
+        "a memory": embed(MEMORIES[:1], 100),
+        "16 memories": embed(MEMORIES[:16], 20),
+        "a text of 256 tokens": embed([long], 20),
+        "a pair": pairs(1),
+        "4 pairs": pairs(4),
+    }
+
+
 def token_bytes(name: str) -> float:
     """What late interaction keeps of a memory of a set."""
     units = [u for b in read(name, Split.REPORTED).banks for u in sample(b, UNITS, None).units]
@@ -89,7 +133,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sets", action="store_true")
+    parser.add_argument("--beside", type=Path)
     given = parser.parse_args()
+    if given.beside:
+        for name, ratio in beside(given.beside).items():
+            print(f"{name:32} {ratio:10.3f}")
+        return
     found = measure()
     if given.sets:
         found |= {f"token bytes, {name}": token_bytes(name) for name in MEMORY_SETS}
