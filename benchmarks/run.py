@@ -146,7 +146,11 @@ def steps(options: argparse.Namespace) -> Iterable[Part]:
 
 
 def command(part: Part, full: bool) -> list[str]:
-    return ["python", f"benchmarks/{part.name}.py", *part.options(full=full)]
+    """As a person would type it: those that import `benchmarks.…` only run as modules."""
+    path = HERE / f"{part.name}.py"
+    module = "from benchmarks." in path.read_text("utf-8")
+    script = ["-m", f"benchmarks.{part.name}"] if module else [f"benchmarks/{part.name}.py"]
+    return ["python", *script, *part.options(full=full)]
 
 
 def attempt(part: Part, full: bool) -> bool | None:

@@ -188,6 +188,14 @@ def test_a_short_run_leaves_out_what_takes_long() -> None:
     assert [part.name for part in run.steps(run.parsed(["--only", "crash"]))] == ["crash"]
 
 
+def test_a_part_is_named_by_the_command_that_runs_it() -> None:
+    import run
+
+    named = {part.name: " ".join(run.command(part, False)) for part in run.PARTS}
+    assert named["lean"] == "python benchmarks/lean.py"
+    assert named["retain"] == "python -m benchmarks.retain"
+
+
 def test_a_run_that_was_cut_short_goes_on_with_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
