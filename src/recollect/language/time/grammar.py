@@ -8,7 +8,7 @@ Words belong to the lexicon's data files, so the same rules serve every language
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
@@ -67,11 +67,11 @@ def compile_rules(rules: list[tuple[str, str, Action]]) -> Node:
 class Chart:
     """All the edges of one text. Edges that begin further right are complete first."""
 
-    def __init__(self, root: Node, lexical: list[list[Edge]], context: Context) -> None:
+    def __init__(self, root: Node, lexical: list[list[Edge]], contexts: Sequence[Context]) -> None:
         self.edges: list[list[Edge]] = [[] for _ in range(len(lexical) + 1)]
-        self._context = context
         for position in range(len(lexical) - 1, -1, -1):
             if lexical[position]:
+                self._context = contexts[position]
                 self._fill(root, position, lexical[position])
 
     def _fill(self, root: Node, position: int, lexical: list[Edge]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from recollect.language.time.query import whole_period
-from recollect.language.time.reader import read
+from recollect.language.time.reader import read_statement
 from recollect.language.time.types import Grounding
 
 
@@ -15,7 +15,7 @@ def ground(text: str, said_at: datetime) -> Grounding | None:
     The first time that is not negated dates it. A statement that tells only how often or how
     long keeps that, with no dates; one that tells no time at all gives None.
     """
-    expressions = read(text, said_at, events=False)
+    expressions = read_statement(text, said_at)
     dated = next((each for each in expressions if each.range and not each.negated), None)
     recurrence = next((each.recurrence for each in expressions if each.recurrence), None)
     duration = next((each.duration for each in expressions if each.duration), None)

@@ -83,6 +83,7 @@ class Lexicon:
     cues: dict[str, frozenset[str]]
     relations: dict[str, list[tuple[str, tuple[str, ...]]]]
     day_first: bool
+    tense: dict[str, frozenset[str]]
 
 
 def fold(text: str) -> str:
@@ -128,7 +129,7 @@ def lexicon(language: str) -> Lexicon:
     data = tomllib.loads(source.read_text(encoding="utf-8"))
     lists: dict[str, dict[str, list[str]]] = {
         name: {key: list(words) for key, words in data.pop(name, {}).items()}
-        for name in ("weak", "licence", "cue")
+        for name in ("weak", "licence", "cue", "tense")
     }
     setting = data.pop("setting", {})
     entries: dict[str, list[Entry]] = {}
@@ -145,6 +146,7 @@ def lexicon(language: str) -> Lexicon:
         {name: frozenset(words) for name, words in lists["cue"].items()},
         _relations(lists["cue"]),
         "day_first" in setting,
+        {name: frozenset(words) for name, words in lists["tense"].items()},
     )
 
 

@@ -6,6 +6,7 @@ from recollect.language.time.lexicon import Lexicon, Token
 from recollect.language.time.period import Period
 
 _PUNCTUATION = frozenset(".,;:!?()[]\"'“”…-")
+_IN_USE = range(1800, 2101)
 _PEOPLE = frozenset({"people", "men", "women", "children", "students", "percent", "dollars"})
 
 
@@ -21,9 +22,13 @@ def licensed(
         return None if _took(tokens, lexicon, at) else 0.9
     if weak == "never":
         return None
+    following = tokens[end].word if end < len(tokens) else ""
+    if weak == "years":
+        return None if _priced(tokens, lexicon, place) else 0.95
+    if weak in ("plural", "ago"):
+        return None if _counts_other(tokens[end - 1].word, following, lexicon, weak) else 0.95
     if _alone(tokens, at, end):
         return 0.7 if weak != "part" else None
-    following = tokens[end].word if end < len(tokens) else ""
     if following == "'s" and weak != "now":
         return None
     if weak == "relname":
@@ -37,7 +42,7 @@ def licensed(
     if before not in lexicon.licences.get(weak, frozenset()):
         return None
     if weak == "year":
-        return None if _counts(following) else 0.9
+        return None if _amounts(tokens, lexicon, place, period) else 0.9
     if weak in ("day", "dayord", "name") and not _unfollowed(lexicon, following):
         # "on the second try", "for April said so": what follows shows another meaning.
         return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
@@ -91,6 +96,54 @@ def _unfollowed(lexicon: Lexicon, following: str) -> bool:
     if not following or following in _PUNCTUATION or not following[0].isalpha():
         return True
     return following in lexicon.cues.get("afteryear", frozenset())
+
+
+def _counts_other(last: str, following: str, lexicon: Lexicon, weak: str) -> bool:
+    """Whether the number belongs to something else than a time from now: "we looked at three last
+    month", "three days before the launch"."""
+    if weak == "plural":
+        return last in lexicon.licences.get("singular", frozenset())
+    relating = last in lexicon.licences.get("relating", frozenset())
+    return relating and bool(following) and following not in _PUNCTUATION
+
+
+def _amounts(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int], period: Period) -> bool:
+    """Whether four figures are an amount rather than a year: "2000 units", "1200 a month", "and
+    1200 for the rest". A year out of living use, or one that only joins a list, needs more."""
+    at, end = place
+    if _priced(tokens, lexicon, place):
+        return True
+    following = tokens[end].word if end < len(tokens) else ""
+    before = _before(tokens, at)
+    if before in lexicon.licences.get("anyyear", frozenset()) or not lexicon.tense:
+        return False
+    if following in lexicon.licences.get("price", frozenset()):
+        return True
+    used = period.start is not None and period.start.year in _IN_USE
+    if not used or before not in lexicon.licences.get("listed", frozenset()):
+        return not used
+    others = [token.word for token in (*tokens[:at], *tokens[end:])]
+    return not any(len(word) == 4 and word.isdigit() and int(word) in _IN_USE for word in others)
+
+
+def _priced(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool:
+    """Whether what stands around figures says that they count or cost: "2000 units", "1200 a
+    month", "we paid about 1500"."""
+    at, end = place
+    licences, following = lexicon.licences, tokens[end : end + 2]
+    if following:
+        word = following[0].word
+        if _counts(word) or word in licences.get("measure", frozenset()):
+            return True
+        rate = word in licences.get("each", frozenset()) and len(following) > 1
+        if rate and following[1].word in licences.get("singular", frozenset()):
+            return True
+    if tokens[at].word == "from":  # "she spent from 1985 to 1990 in Porto"
+        return False
+    verb = at - 1
+    while verb >= 0 and tokens[verb].word in licences.get("roughly", frozenset()):
+        verb -= 1
+    return verb >= 0 and tokens[verb].word in licences.get("costs", frozenset())
 
 
 def _counts(following: str) -> bool:

@@ -26,7 +26,8 @@ from recollect.language.time.calendar import (
 from recollect.language.time.types import Grain
 
 Series = Callable[[datetime, datetime], list[Span]]
-Direction = Literal["past", "future"]
+# Of a statement that does not say, "near" takes the nearest month or date; "never" takes none.
+Direction = Literal["past", "future", "near", "never"]
 # How far to look for an occurrence: nearly always within a year; 29 February within eight;
 # a weekday on a date ("Friday 29 February") within forty.
 _ONCE = frozenset(
@@ -290,11 +291,25 @@ def settle(period: Period, context: Context) -> Period:
         if spans:
             start, end = min(spans, key=lambda span: abs(span[0] - context.today))
             return replace(period, start=start, end=end, series=None)
+    if context.direction == "never":
+        raise NoSuchTime("a habit is of no one time")
+    if context.direction == "near":
+        return _nearer(period, context)
     for reach in _REACH:
         span = _nearest(period, period.series, context, reach)
         if span:
             return replace(period, start=span[0], end=span[1], series=None)
     raise NoSuchTime("no occurrence within reach")
+
+
+def _nearer(period: Period, context: Context) -> Period:
+    """The occurrence nearest to now, of what comes once a year; a weekday is as near before."""
+    if period.kind in _ONCE or ORDER[period.grain] < ORDER[Grain.DAY]:
+        raise NoSuchTime("before or after is left open")
+    last = settle(period, replace(context, direction="past"))
+    coming = settle(period, replace(context, direction="future"))
+    since, until = context.now - last.bounds()[1], coming.bounds()[0] - context.now
+    return last if since < until else coming
 
 
 def _nearest(period: Period, series: Series, context: Context, reach: timedelta) -> Span | None:

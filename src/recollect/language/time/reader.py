@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from recollect.language.time.calendar import SEASON_START, unit
 from recollect.language.time.events import find_events
@@ -27,6 +27,7 @@ from recollect.language.time.period import Context, Direction, Period, months, s
 from recollect.language.time.rules.clock import part_of_day, part_on
 from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import begins_shape, shapes_at
+from recollect.language.time.tense import directions
 from recollect.language.time.types import Grain, TimeExpression, TimeRange
 
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
@@ -120,7 +121,7 @@ def _within_calendar(category: str, value: Any, weak: bool, context: Context) ->
         return None  # the last day of the calendar has no tomorrow
 
 
-def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
+def _lexical(reading: Reading, contexts: list[Context]) -> list[list[Edge]]:
     """What each word, phrase or figure can be."""
     words = reading.words
     lexical: list[list[Edge]] = [[] for _ in words]
@@ -144,7 +145,7 @@ def _lexical(reading: Reading, context: Context) -> list[list[Edge]]:
         for pairs, end in found:
             for category, value in pairs:
                 edges.append((category, value, end))
-                period = _within_calendar(category, value, weak and end == at + 1, context)
+                period = _within_calendar(category, value, weak and end == at + 1, contexts[at])
                 if period is not None:
                     edges.append(("T", period, end))
                 if category == "UNIT" and value == "weekend":
@@ -233,16 +234,19 @@ def _expression(
 
 
 def _read(
-    reading: Reading, context: Context, anchor: datetime, *, events: bool
+    reading: Reading, looks: Sequence[Direction], anchor: datetime, *, events: bool
 ) -> list[TimeExpression]:
-    chart = Chart(_grammar(), _lexical(reading, context), context)
+    now = anchor.replace(tzinfo=None)
+    ways = {direction: Context(now, direction) for direction in set(looks)}
+    contexts = [ways[direction] for direction in looks]
+    chart = Chart(_grammar(), _lexical(reading, contexts), contexts)
     taken = [False] * len(reading.tokens)
     found: list[TimeExpression] = []
     for candidate in _candidates(reading, chart):
         at, end = candidate[0], candidate[1]
         if any(taken[at:end]):
             continue
-        expression = _expression(reading, candidate, context, anchor)
+        expression = _expression(reading, candidate, contexts[at], anchor)
         if expression is not None:
             taken[at:end] = [True] * (end - at)
             found.append(expression)
@@ -265,21 +269,25 @@ def read(
     anchor: datetime,
     languages: Sequence[str] | None = None,
     direction: Direction | None = None,
-    *,
-    events: bool = True,
 ) -> tuple[TimeExpression, ...]:
-    """Read a text. `direction` overrides where a bare month or weekday is looked for. Whoever has
-    no use for times that are told by an event need not wait for them."""
+    """Read a text. `direction` overrides where a bare month or weekday is looked for."""
     said = cut(text)
     spoken = languages_of(said.folded, said.words) if languages is None else languages
-    return read_cut(said, anchor, spoken, direction, events=events)
+    return read_cut(said, anchor, spoken, direction)
+
+
+def read_statement(text: str, said_at: datetime) -> tuple[TimeExpression, ...]:
+    """Read what was told: each clause looks back or ahead by its own tense. Times that are told
+    by an event are left aside, and need not be waited for."""
+    said = cut(text)
+    return read_cut(said, said_at, languages_of(said.folded, said.words), "told", events=False)
 
 
 def read_cut(
     said: Cut,
     anchor: datetime,
     languages: Sequence[str],
-    direction: Direction | None = None,
+    direction: Direction | Literal["told"] | None = None,
     *,
     events: bool = True,
 ) -> tuple[TimeExpression, ...]:
@@ -299,8 +307,11 @@ def read_cut(
         ):
             continue
         reading = Reading(*said, known)
-        context = Context(anchor.replace(tzinfo=None), direction or direction_of(words, known))
-        found = _read(reading, context, anchor, events=events)
+        if direction == "told":
+            looks = directions(said.text, said.tokens, known)
+        else:
+            looks = (direction or direction_of(words, known),) * len(words)
+        found = _read(reading, looks, anchor, events=events)
         if _covered(found) > _covered(best):
             best = found
     return tuple(sorted(best, key=lambda expression: expression.span))

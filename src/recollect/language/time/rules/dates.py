@@ -46,7 +46,7 @@ def month_then_day(_: Context, month: int, day: Num | int) -> MonthDay:
     return month, _day(day)
 
 
-@rule("MD", "NUM dash|dot? ofonly|in? the? MONTH", "ORD dash? ofonly|in? the? MONTH")
+@rule("MD", "NUM dash|dot? ofonly? the? MONTH", "ORD dash? ofonly? the? MONTH", "NTH in the? MONTH")
 def day_then_month(_: Context, day: Num | int, month: int) -> MonthDay:
     return month, _day(day)
 
@@ -127,8 +127,9 @@ def season_over_new_year(_: Context, name: str, first: int, __: Num | int) -> Pe
 
 
 @rule("T", "the NTH", "the NUM", "NTH")
-def day_alone(_: Context, day: Num | int) -> Period:
-    return day_of_month(_day(day))
+def day_alone(_: Context, day: Num | int) -> Period | None:
+    """The 12th, the 12; "the two of us" are no day."""
+    return None if isinstance(day, Num) and not day.digits else day_of_month(_day(day))
 
 
 @rule("T", "ononly NUM")

@@ -62,7 +62,8 @@ def join(start: Period, end: Period, context: Context) -> Period:
     if hi <= lo:
         raise NoSuchTime("an empty range")
     zone = last.zone if last.zone is not None else first.zone
-    return Period("interval", end.grain, lo, hi, zone=zone)
+    bare = "years" if start.weak == end.weak == "year" else None  # "between 1500 and 2000"
+    return Period("interval", end.grain, lo, hi, zone=zone, weak=bare)
 
 
 @rule(

@@ -126,8 +126,10 @@ def _workdays(context: Context, rel: int, count: int) -> Period:
 
 @rule("T", "the? NUM REL UNIT", "AMOUNT REL UNIT")
 def counted_relative(context: Context, count: Num | int, rel: int, name: str) -> Period | None:
+    """The three last months; but "we looked at three last month" counts something else."""
     said = duration(name, count if isinstance(count, int) else count.value)
-    return rolling(context, rel, said) if said else None
+    made = rolling(context, rel, said) if said else None
+    return replace(made, weak="plural") if made else None
 
 
 @rule("T", "REL T")
@@ -198,7 +200,8 @@ def at_distance(context: Context, said: Duration, sign: int) -> Period:
 
 @rule("T", "DUR ago")
 def ago(context: Context, said: Duration) -> Period:
-    return at_distance(context, said, -1)
+    """Three days ago; "three days before" may yet say before what."""
+    return replace(at_distance(context, said, -1), weak="ago")
 
 
 @rule("T", "DUR ago DAY")

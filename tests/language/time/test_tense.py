@@ -1,0 +1,116 @@
+"""Whether a statement looks back or ahead. It is told on Sunday 15 November 2026, noon UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect.language.time import ground
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+def told(text: str) -> str | None:
+    """The first day of the time that dates a statement."""
+    found = ground(text, NOW)
+    return found.start.date().isoformat() if found and found.start else None
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("Will do! Oh, and I adopted a greyhound in March.", "2026-03-01"),
+        ("I'll call you. We met on Friday.", "2026-11-13"),
+        ("She took it! We get the keys on April 1st.", "2027-04-01"),
+        ("The landlord doubled the rent and my boss is giving up in January.", "2027-01-01"),
+        ("I'm tired because I worked on Thursday.", "2026-11-12"),
+        ("I'll tell you about the trip we took in March.", "2026-03-01"),
+        ("It's great, on Friday I met Bob.", "2026-11-13"),
+        ("Alice bought a house in March and moves in on 1 December.", "2026-03-01"),
+    ],
+)
+def test_each_clause_looks_where_its_own_verb_looks(text: str, start: str) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("I have an appointment on Thursday.", "2026-11-19"),
+        ("I've got an appointment on Thursday.", "2026-11-19"),
+        ("I'm switching the domain on the 12th.", "2026-12-12"),
+        ("In June I'm at a conference.", "2027-06-01"),
+        ("Alice gets married in June.", "2027-06-01"),
+        ("My parents arrive on Friday.", "2026-11-20"),
+        ("The exam is on 12 December.", "2026-12-12"),
+        ("Are you free in January?", "2027-01-01"),
+        ("Moving to Berlin in March!", "2027-03-01"),
+        ("Please call Bob on Friday.", "2026-11-20"),
+        ("I'm staying with her and leave on Friday.", "2026-11-20"),
+    ],
+)
+def test_the_present_with_a_date_is_a_plan(text: str, start: str) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("I've been to Rome in May.", "2026-05-01"),
+        ("I should have called on Monday.", "2026-11-09"),
+        ("I couldn't come on Monday.", "2026-11-09"),
+        ("She'd been to Lyon in September.", "2026-09-01"),
+        ("I read that book in March.", "2026-03-01"),
+        ("Did you go in May?", "2026-05-01"),
+        ("What made you leave in March?", "2026-03-01"),
+        ("Theo's wedding in May was lovely.", "2026-05-01"),
+        ("I've lived here since March.", "2026-03-01"),
+        ("It was due in March.", "2026-03-01"),
+    ],
+)
+def test_the_perfect_and_the_missed_are_past(text: str, start: str) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("We booked the orchard for June 15th.", "2027-06-15"),
+        ("The concert was moved to December 3rd.", "2026-12-03"),
+        ("We agreed to meet on Thursday.", "2026-11-19"),
+        ("She asked me to come on Friday.", "2026-11-20"),
+    ],
+)
+def test_what_was_settled_for_a_time_lies_ahead(text: str, start: str) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [("Only one in January.", "2027-01-01"), ("In Lyon, in September.", "2026-09-01")],
+)
+def test_without_a_verb_a_month_is_the_nearest(text: str, start: str) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize("text", ["Dinner with Ana on Friday.", "I booked it on Friday."])
+def test_a_weekday_that_may_be_either_gives_no_date(text: str) -> None:
+    assert told(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["We usually go to Spain in August.", "I love Rome in May.", "He used to visit in June."],
+)
+def test_a_habit_has_no_date(text: str) -> None:
+    assert told(text) is None
+
+
+def test_a_year_that_is_said_needs_no_tense() -> None:
+    assert told("Dinner with Ana in May 2024.") == "2024-05-01"
+
+
+def test_another_language_looks_by_its_own_cues_sentence_by_sentence() -> None:
+    assert told("Ich werde dich anrufen. Wir haben uns im März getroffen.") == "2026-03-01"
+    assert told("Wir waren dort. Wir werden im März fliegen.") == "2027-03-01"
