@@ -185,3 +185,49 @@ def test_nor_does_it_narrow_a_day_told_elsewhere() -> None:
         day("2026-11-14"),
         day("2026-11-15"),
     )
+
+
+@pytest.mark.parametrize("text", ["What runs after 02:30?", "Who works until 6pm?"])
+def test_nor_does_an_hour_that_opens_a_range(text: str) -> None:
+    assert read_query(text, NOW).window is None
+
+
+@pytest.mark.parametrize("text", ["I work until 6 pm.", "Her hours are 9 AM to 6 PM."])
+def test_an_hour_alone_dates_no_statement(text: str) -> None:
+    assert ground(text, NOW) is None
+
+
+def test_an_hour_of_a_day_does() -> None:
+    grounding = ground("The server has been down since yesterday at 5pm.", NOW)
+    assert grounding is not None
+    assert grounding.start == datetime(2026, 11, 14, 17, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Study session every Tuesday (8:00 PM - 9:30 PM)", "FREQ=WEEKLY;BYDAY=TU"),
+        ("The rent goes out on the 25th of each month.", "FREQ=MONTHLY"),
+    ],
+)
+def test_one_of_many_is_no_date(text: str, rule: str) -> None:
+    grounding = ground(text, NOW)
+    assert grounding is not None
+    assert (grounding.start, grounding.recurrence) == (None, rule)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I swim on Friday afternoons.",
+        "I haven't seen her in six months.",
+        "I can't launch later than the 20th of May.",
+        "How's the new year treating you?",
+        "You walked briskly for 2.8 kilometres.",
+        "We take the last 10-15 minutes off.",
+        "I need the number for the winter clothes we ordered.",
+        "The afternoon sun filters through.",
+    ],
+)
+def test_what_dates_nothing(text: str) -> None:
+    assert ground(text, NOW) is None

@@ -27,6 +27,7 @@ def told(text: str) -> str | None:
         ("I'm tired because I worked on Thursday.", "2026-11-12"),
         ("I'll tell you about the trip we took in March.", "2026-03-01"),
         ("It's great, on Friday I met Bob.", "2026-11-13"),
+        ("I checked, and a flight in mid-December is cheap.", "2026-12-11"),
         ("Alice bought a house in March and moves in on 1 December.", "2026-03-01"),
     ],
 )
@@ -77,6 +78,7 @@ def test_the_perfect_and_the_missed_are_past(text: str, start: str) -> None:
     ("text", "start"),
     [
         ("We booked the orchard for June 15th.", "2027-06-15"),
+        ("I've booked a table for Friday.", "2026-11-20"),
         ("The concert was moved to December 3rd.", "2026-12-03"),
         ("We agreed to meet on Thursday.", "2026-11-19"),
         ("She asked me to come on Friday.", "2026-11-20"),

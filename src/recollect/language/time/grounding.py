@@ -12,11 +12,13 @@ from recollect.language.time.types import Grounding
 def ground(text: str, said_at: datetime) -> Grounding | None:
     """Date a statement by what it says, from the moment it was said.
 
-    The first time that is not negated dates it. A statement that tells only how often or how
-    long keeps that, with no dates; one that tells no time at all gives None.
+    The first time that is not negated dates it; a time of day alone does not, as it is of any
+    day ("I work until 6 pm"). A statement that tells only how often or how long keeps that, with
+    no dates; one that tells no time at all gives None.
     """
     expressions = read_statement(text, said_at)
-    dated = next((each for each in expressions if each.range and not each.negated), None)
+    dates = (each for each in expressions if each.range and not (each.negated or each.clock))
+    dated = next(dates, None)
     recurrence = next((each.recurrence for each in expressions if each.recurrence), None)
     duration = next((each.duration for each in expressions if each.duration), None)
     if dated is None and recurrence is None and duration is None:

@@ -16,6 +16,8 @@ def licensed(
     """How sure the reading is, by its neighbours; None when it is no time."""
     at, end = place
     weak = period.weak
+    if _repeats(tokens, lexicon, place):
+        return None
     if weak is None:
         return None if period.kind == "weekday" and _names(text, tokens, lexicon, place) else 0.95
     if weak == "ahead":
@@ -46,7 +48,37 @@ def licensed(
     if weak in ("day", "dayord", "name") and not _unfollowed(lexicon, following):
         # "on the second try", "for April said so": what follows shows another meaning.
         return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
+    if weak == "season" and before in lexicon.licences.get("wearing", frozenset()):
+        return 0.8 if _unfollowed(lexicon, following) else None  # "for winter clothes"
     return 0.8
+
+
+def _repeats(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool:
+    """Whether the time is one of many: "every Tuesday (8 to 9 pm)", "each Monday and Friday",
+    "the 25th of every month", "on Friday afternoons"."""
+    at, end = place
+    every = lexicon.licences.get("repeating", frozenset())
+    if not every:
+        return False
+    after = [token.word for token in tokens[end : end + 2]]
+    if not lexicon.licences["parts"].isdisjoint((tokens[end - 1].word, *after[:1])):
+        return True
+    if len(after) == 2 and after[0] == "of" and after[1] in every:
+        return True
+    first = at - 1
+    if _is_weekday(tokens[at].word, lexicon):
+        while first > 0 and _lists(tokens[first].word, lexicon):
+            first -= 1
+    return first >= 0 and tokens[first].word in every
+
+
+def _lists(word: str, lexicon: Lexicon) -> bool:
+    """Whether a word may stand in a list of weekdays."""
+    return word in ("-", "and", "&", "to", "through", ",") or _is_weekday(word, lexicon)
+
+
+def _is_weekday(word: str, lexicon: Lexicon) -> bool:
+    return any(pairs[0][0] == "WEEKDAY" for _, pairs in lexicon.entries.get(word, ()))
 
 
 def _names(text: str, tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool:
@@ -67,9 +99,11 @@ def _names(text: str, tokens: list[Token], lexicon: Lexicon, place: tuple[int, i
 
 def _took(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
     """Whether "in three days" tells how long something took, or of what: "built in three
-    days", "60 minutes in an hour"."""
+    days", "haven't met in years", "60 minutes in an hour"."""
     past = lexicon.cues.get("past", frozenset())
     before = [token.word for token in tokens[:at]]
+    if not lexicon.cues.get("unseen", frozenset()).isdisjoint(before):
+        return True
     if before and any(
         pairs[0][0] == "UNIT"
         for phrase, pairs in lexicon.entries.get(before[-1], ())
@@ -161,4 +195,9 @@ def negated(words: list[str], lexicon: Lexicon, at: int) -> bool:
         place -= 1
     if place < 0:
         return False
+    if words[at] in lexicon.cues.get("bounding", frozenset()):
+        # "We can't launch later than May": what is told is that it will not be then.
+        refused = lexicon.cues.get("refusal", frozenset())
+        if not refused.isdisjoint(words[max(0, at - 4) : at]):
+            return True
     return words[place] in cues or (place > 0 and f"{words[place - 1]} {words[place]}" in cues)

@@ -33,6 +33,8 @@ from recollect.language.time.types import Grain, TimeExpression, TimeRange
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
 _MOST_TOKENS = 4000
 _MONEY = frozenset("$€£¥#")
+_HOURS = frozenset({"clock", "clockrange"})
+_ENDED = ("open", "interval")  # these tell in `within` what their ends are
 
 
 class Cut(NamedTuple):
@@ -140,12 +142,12 @@ def _lexical(reading: Reading, contexts: list[Context]) -> list[list[Edge]]:
         if at < blocked_to:
             continue
         edges: list[Edge] = lexical[at]
-        weak = token.word in reading.lexicon.weak
         found += [(pairs, end + 1) for pairs, end in found if _abbreviated(reading, at, end)]
         for pairs, end in found:
             for category, value in pairs:
                 edges.append((category, value, end))
-                period = _within_calendar(category, value, weak and end == at + 1, contexts[at])
+                weak = " ".join(words[at:end]) in reading.lexicon.weak
+                period = _within_calendar(category, value, weak, contexts[at])
                 if period is not None:
                     edges.append(("T", period, end))
                 if category == "UNIT" and value == "weekend":
@@ -229,7 +231,7 @@ def _expression(
         period.grain,
         round(period.confidence * doubt, 2),
         negated=negated(reading.words, reading.lexicon, at),
-        clock=value.kind in ("clock", "clockrange"),
+        clock=not _HOURS.isdisjoint(value.within if value.kind in _ENDED else (value.kind,)),
     )
 
 

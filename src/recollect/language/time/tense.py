@@ -124,7 +124,16 @@ class _Sentence:
         fronted = lead < 0 or self._words[lead] in self._tense["joint"]
         if right and (not left or (fronted and self._opens_clause(at))):
             return right[0]
+        if left and right and self._parted(left[-1].at, at) and not self._parted(at, right[0].at):
+            return right[0]  # "I checked, and a flight in May is cheap"
         return left[-1] if left else None
+
+    def _parted(self, first: int, last: int) -> bool:
+        """Whether a clause ends between two words: at a semicolon, or a comma and a conjunction."""
+        words = self._words[first:last]
+        joint = self._tense["joint"]
+        pairs = pairwise(words)
+        return ";" in words or any(one == "," and other in joint for one, other in pairs)
 
     def _opens_clause(self, at: int) -> bool:
         """Whether a clause with its own subject follows: "great, on Friday I met Bob"."""
@@ -162,6 +171,8 @@ class _Sentence:
         if word in self._tense["did"]:
             return "past", 1
         if word in self._tense["have"] or (word == "'s" and self._contracted(at) and done):
+            if done and self._arranged(following):
+                return None, following - at  # "have booked": the participle decides
             return ("past" if done and not self._got(following) else "present"), following + 1 - at
         if word in self._tense["be"] or (word == "'s" and self._contracted(at)):
             # "is scheduled", "I'm excited": the participle tells no past here.
@@ -179,7 +190,7 @@ class _Sentence:
         attributive = (
             at > 0 and self._words[at - 1] in self._tense["article"] | self._tense["becoming"]
         )
-        if (self._phrase("settled", at) or word in self._tense["gained"]) and not attributive:
+        if self._arranged(at) and not attributive:
             return "settled"
         if self._is_past(word):
             return None if attributive else "past"
@@ -190,6 +201,10 @@ class _Sentence:
         if before or self._orders(at) or self._named(at):
             return "present"
         return "present" if word in self._tense["present"] and self._follows_noun(at) else None
+
+    def _arranged(self, at: int) -> bool:
+        gained = self._words[at] in self._tense["gained"] and not self._got(at)
+        return self._phrase("settled", at) or gained
 
     def _permits(self, at: int) -> bool:
         """Whether "may" is a verb: "we may go"."""

@@ -58,7 +58,7 @@ class TimeExpression:
     recurrence: str | None = None
     duration: timedelta | None = None
     event: EventAnchor | None = None
-    clock: bool = False  # a time of day, of whichever day: "at 5pm"
+    clock: bool = False  # a time of day, of whichever day: "at 5pm", "until noon"
 
 
 @dataclass(frozen=True, slots=True)

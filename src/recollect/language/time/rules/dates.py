@@ -191,6 +191,8 @@ def narrowed(context: Context, left: Period, right: Period) -> Period | None:
         return None
     if left.kind == "weekend" and right.grain is Grain.DAY:
         return None
+    if left.kind == "part" and right.weak == "dayname":  # "the afternoon sun"
+        return None
     if "point" in (left.kind, right.kind) and not (
         left.kind.startswith("clock") or right.kind.startswith("clock")
     ):
@@ -334,9 +336,10 @@ def numbered_week(context: Context, number: Num, whole: Period | None = None) ->
 
 @rule("T", "on|of DOTTED", "WEEKDAY DOTTED")
 def dotted_date(_: Context, *said: Any) -> Period:
-    """On 4.22: month first, as with a slash."""
+    """On 4.22: month first, as with a slash; not "for 2.8 kilometres"."""
     first, second = said[-1]
-    return month_day(*((first, second) if first <= 12 else (second, first)))
+    made = month_day(*((first, second) if first <= 12 else (second, first)))
+    return made if len(said) > 1 else replace(made, weak="tail")
 
 
 @rule("T", "WEEKENDWORD", "the WEEKENDWORD")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from recollect.language.time.calendar import ORDER, add
 from recollect.language.time.grammar import rule
@@ -63,7 +63,8 @@ def join(start: Period, end: Period, context: Context) -> Period:
         raise NoSuchTime("an empty range")
     zone = last.zone if last.zone is not None else first.zone
     bare = "years" if start.weak == end.weak == "year" else None  # "between 1500 and 2000"
-    return Period("interval", end.grain, lo, hi, zone=zone, weak=bare)
+    hours = frozenset({"clock"} if start.kind == end.kind == "clock" else ())
+    return Period("interval", end.grain, lo, hi, zone=zone, weak=bare, within=hours)
 
 
 @rule(
@@ -188,7 +189,14 @@ def _end(context: Context, said: Period) -> Period:
 @rule("T", "since the? T")
 def since(context: Context, said: Period) -> Period:
     end = _end(context, said)
-    return replace(end, kind="open", end=None, weak=_kept(said))
+    return _opened(end, said, end.start, None)
+
+
+def _opened(end: Period, said: Period, lo: datetime | None, hi: datetime | None) -> Period:
+    """A range with one end; it remembers what kind of time that is."""
+    return replace(
+        end, kind="open", start=lo, end=hi, weak=_kept(said), within=frozenset({end.kind})
+    )
 
 
 def _kept(said: Period) -> str | None:
@@ -212,7 +220,7 @@ def until(context: Context, said: Period) -> Period:
     """Until March: through its last day; until 5 pm: up to it."""
     end = _end(context, said)
     hi = end.bounds()[0] if end.kind in ("clock", "clockdate", "now") else end.bounds()[1]
-    return replace(end, kind="open", start=None, end=hi, weak=_kept(said))
+    return _opened(end, said, None, hi)
 
 
 @rule("T", "before the? T")
@@ -220,16 +228,14 @@ def before_time(context: Context, said: Period) -> Period:
     end = _end(context, said)
     # "before the end of the year" means its very end.
     hi = end.bounds()[1] if end.kind == "edge" else end.bounds()[0]
-    return replace(end, kind="open", start=None, end=hi, weak=_kept(said))
+    return _opened(end, said, None, hi)
 
 
 @rule("T", "after the? T")
 def after_time(context: Context, said: Period) -> Period:
     end = _end(context, said)
     point = end.kind in ("clock", "clockdate", "now")
-    return replace(
-        end, kind="open", start=end.bounds()[0 if point else 1], end=None, weak=_kept(said)
-    )
+    return _opened(end, said, end.bounds()[0 if point else 1], None)
 
 
 @rule("T", "T orlater")

@@ -139,6 +139,8 @@ def relative_series(context: Context, rel: int, series: Period) -> Period | None
         return _relative_weekday(context, rel, series)
     if series.series is None or series.kind in ("part", "day") or series.kind.startswith("clock"):
         return None
+    if series.weak == "dash":  # "the last 10-15 minutes"
+        return None
     # "This may be wrong": a word that is also a verb or a name stays in doubt.
     doubt = "relname" if series.weak == "name" else None
     if rel < 0:
