@@ -31,7 +31,9 @@ def directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction
     """Where each word of a statement looks."""
     found: list[Direction] = []
     for words in _sentences(text, tokens):
-        if known.tense:
+        if not any(token.word in known.founding or token.word[0].isdigit() for token in words):
+            found.extend("near" for _ in words)  # most sentences tell no time: nothing to place
+        elif known.tense:
             found += _Sentence(text, words, known).directions()
         else:
             ahead = _looks_ahead(words, known)
@@ -77,7 +79,11 @@ class _Sentence:
     def directions(self) -> list[Direction]:
         if self._has("habit"):
             return ["never"] * len(self._words)
-        return [self._direction(at) for at in range(len(self._words))]
+        known = self._known.entries
+        return [
+            self._direction(at) if word in known or not word[0].isalpha() else "near"
+            for at, word in enumerate(self._words)
+        ]
 
     def _direction(self, at: int) -> Direction:
         lead = self._lead(at)
@@ -159,6 +165,8 @@ class _Sentence:
     def _verb(self, at: int) -> tuple[Tense | None, int]:
         """The tense of the verb at a place, and how many words it takes."""
         word = self._words[at]
+        if not word[0].isalpha() and word != "'s":
+            return None, 1
         following = self._next(at)
         done = self._participle(following)
         if self._phrase("ahead", at) or self._permits(at):
@@ -182,9 +190,10 @@ class _Sentence:
         return self._full_verb(at), 1
 
     def _full_verb(self, at: int) -> Tense | None:
-        word, before = self._words[at], self._subject(at)
-        if word in self._tense["aside"] or not word[0].isalpha() or self._timely(at):
+        word = self._words[at]
+        if word in self._tense["aside"] or word in self._tense["article"] or self._timely(at):
             return None
+        before = self._subject(at)
         if word in self._tense["liking"]:
             return "liking" if before else None
         attributive = (
