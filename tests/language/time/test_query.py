@@ -227,6 +227,7 @@ def test_one_of_many_is_no_date(text: str, rule: str) -> None:
         "We take the last 10-15 minutes off.",
         "I need the number for the winter clothes we ordered.",
         "The afternoon sun filters through.",
+        "The fair is on the weekend after.",
     ],
 )
 def test_what_dates_nothing(text: str) -> None:

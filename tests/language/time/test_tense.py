@@ -48,6 +48,8 @@ def test_each_clause_looks_where_its_own_verb_looks(text: str, start: str) -> No
         ("Are you free in January?", "2027-01-01"),
         ("Moving to Berlin in March!", "2027-03-01"),
         ("Please call Bob on Friday.", "2026-11-20"),
+        ("Put it in the diary for 3 May.", "2027-05-03"),
+        ("My flight's on Friday.", "2026-11-20"),
         ("I'm staying with her and leave on Friday.", "2026-11-20"),
     ],
 )
@@ -68,6 +70,8 @@ def test_the_present_with_a_date_is_a_plan(text: str, start: str) -> None:
         ("Theo's wedding in May was lovely.", "2026-05-01"),
         ("I've lived here since March.", "2026-03-01"),
         ("It was due in March.", "2026-03-01"),
+        ("Do you remember the trip in May?", "2026-05-01"),
+        ("The strike in March hit us hard.", "2026-03-01"),
     ],
 )
 def test_the_perfect_and_the_missed_are_past(text: str, start: str) -> None:
@@ -103,7 +107,12 @@ def test_a_weekday_that_may_be_either_gives_no_date(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["We usually go to Spain in August.", "I love Rome in May.", "He used to visit in June."],
+    [
+        "We usually go to Spain in August.",
+        "I love Rome in May.",
+        "He used to visit in June.",
+        "I was born in May.",
+    ],
 )
 def test_a_habit_has_no_date(text: str) -> None:
     assert told(text) is None
@@ -116,3 +125,14 @@ def test_a_year_that_is_said_needs_no_tense() -> None:
 def test_another_language_looks_by_its_own_cues_sentence_by_sentence() -> None:
     assert told("Ich werde dich anrufen. Wir haben uns im März getroffen.") == "2026-03-01"
     assert told("Wir waren dort. Wir werden im März fliegen.") == "2027-03-01"
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("I joined the course on November 29th (Sunday).", "2026-11-29"),
+        ("The course was on Sunday, November 29th, at 7:00 AM.", "2026-11-29"),
+    ],
+)
+def test_a_weekday_with_its_date_needs_no_tense(text: str, start: str) -> None:
+    assert told(text) == start

@@ -16,7 +16,7 @@ def licensed(
     """How sure the reading is, by its neighbours; None when it is no time."""
     at, end = place
     weak = period.weak
-    if _repeats(tokens, lexicon, place):
+    if _repeats(tokens, lexicon, place) or _rates(tokens, lexicon, at):
         return None
     if weak is None:
         return None if period.kind == "weekday" and _names(text, tokens, lexicon, place) else 0.95
@@ -48,6 +48,8 @@ def licensed(
     if weak in ("day", "dayord", "name") and not _unfollowed(lexicon, following):
         # "on the second try", "for April said so": what follows shows another meaning.
         return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
+    if weak == "weekend" and following in lexicon.relations:
+        return None  # "the weekend after": after what was told
     if weak == "season" and before in lexicon.licences.get("wearing", frozenset()):
         return 0.8 if _unfollowed(lexicon, following) else None  # "for winter clothes"
     return 0.8
@@ -70,6 +72,13 @@ def _repeats(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> b
         while first > 0 and _lists(tokens[first].word, lexicon):
             first -= 1
     return first >= 0 and tokens[first].word in every
+
+
+def _rates(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
+    """Whether "a month" belongs to a price: "1950 a month from January"."""
+    each = lexicon.licences.get("each", frozenset())
+    place = at if tokens[at].word in each else at - 1
+    return place > 0 and tokens[place].word in each and tokens[place - 1].word.isdigit()
 
 
 def _lists(word: str, lexicon: Lexicon) -> bool:

@@ -284,7 +284,8 @@ def settle(period: Period, context: Context) -> Period:
     """One occurrence of a series: the latest that has begun, or the next one to come."""
     if period.series is None:
         return period
-    if period.kind == "pinned":
+    dated = "weekday" in period.within and not period.within.isdisjoint(("date", "day"))
+    if period.kind == "pinned" or dated:
         # A weekday with its date ("Friday the 26th") pins a time near by, past or to come.
         near = timedelta(days=31)
         spans = period.series(context.today - near, context.today + near)

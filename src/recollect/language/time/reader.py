@@ -34,6 +34,7 @@ from recollect.language.time.types import Grain, TimeExpression, TimeRange
 _MOST_TOKENS = 4000
 _MONEY = frozenset("$€£¥#")
 _HOURS = frozenset({"clock", "clockrange"})
+_DOUBTFUL = ("MONTH", "WEEKDAY", "HOLIDAY")  # these may be names, verbs, things
 _ENDED = ("open", "interval")  # these tell in `within` what their ends are
 
 
@@ -146,7 +147,7 @@ def _lexical(reading: Reading, contexts: list[Context]) -> list[list[Edge]]:
         for pairs, end in found:
             for category, value in pairs:
                 edges.append((category, value, end))
-                weak = " ".join(words[at:end]) in reading.lexicon.weak
+                weak = category in _DOUBTFUL and " ".join(words[at:end]) in reading.lexicon.weak
                 period = _within_calendar(category, value, weak, contexts[at])
                 if period is not None:
                     edges.append(("T", period, end))

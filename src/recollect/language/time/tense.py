@@ -9,10 +9,11 @@ can be placed, at its nearest occurrence; a habit ("we usually go in August") ha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from recollect.language.time.lexicon import Lexicon, Token
+from recollect.language.time.lexicon import Lexicon, Token, lexicon
 from recollect.language.time.period import Direction
 
 Tense = Literal["past", "present", "future", "settled", "liking"]
@@ -25,6 +26,14 @@ _LEADING = frozenset({"in", "on", "at", "by", "for", "from", "until", "till", "s
 class Verb(NamedTuple):
     at: int
     tense: Tense
+
+
+@cache
+def _helpers(language: str) -> frozenset[str]:
+    """The words with which a verb of several words may begin."""
+    tense = lexicon(language).tense
+    names = ("ahead", "would", "did", "have", "be", "do", "permission")
+    return frozenset(phrase.split()[0] for name in names for phrase in tense[name]) | {"'s"}
 
 
 def directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction]:
@@ -74,6 +83,7 @@ class _Sentence:
         self._words = [token.word for token in tokens]
         self._known = known
         self._tense = known.tense
+        self._passed = known.tense["adverb"] | known.tense["subject"] | known.tense["subject_s"]
         self._verbs = list(self._finite())
 
     def directions(self) -> list[Direction]:
@@ -111,7 +121,7 @@ class _Sentence:
         resolved = word in self._tense["resolving"] and "to" in self._words[verb.at + 1 : at]
         if bound or resolved:
             return "future"
-        return "near" if word in self._tense["arranging"] else "past"
+        return "near" if self._phrase("arranging", verb.at) else "past"
 
     def _lead(self, at: int) -> int:
         """The last word before the time and what introduces it."""
@@ -165,8 +175,8 @@ class _Sentence:
     def _verb(self, at: int) -> tuple[Tense | None, int]:
         """The tense of the verb at a place, and how many words it takes."""
         word = self._words[at]
-        if not word[0].isalpha() and word != "'s":
-            return None, 1
+        if word not in _helpers(self._known.language):
+            return self._full_verb(at) if word[0].isalpha() else None, 1
         following = self._next(at)
         done = self._participle(following)
         if self._phrase("ahead", at) or self._permits(at):
@@ -186,30 +196,37 @@ class _Sentence:
             # "is scheduled", "I'm excited": the participle tells no past here.
             return "present", following + 1 - at if done else 1
         if word in self._tense["do"]:
-            return "present", 1
+            asked = following < len(self._words) and self._words[following] in self._tense["aside"]
+            return None if asked else "present", 1  # "do you remember"
         return self._full_verb(at), 1
 
     def _full_verb(self, at: int) -> Tense | None:
         word = self._words[at]
+        if word in self._tense["recalling"] and at:
+            return "past"  # "do you remember the trip in May?"
         if word in self._tense["aside"] or word in self._tense["article"] or self._timely(at):
             return None
         before = self._subject(at)
         if word in self._tense["liking"]:
             return "liking" if before else None
-        attributive = (
-            at > 0 and self._words[at - 1] in self._tense["article"] | self._tense["becoming"]
-        )
+        if at == 0 and word in self._tense["both"]:
+            return "present"  # an order: "put it in the diary for May"
+        attributive = at > 0 and self._introduces(self._words[at - 1])
         if self._arranged(at) and not attributive:
             return "settled"
         if self._is_past(word):
             return None if attributive else "past"
         if word in self._tense["both"]:
-            return "past" if before or self._subject_of_past(at) else None
+            return None if attributive or self._infinite(at) else "past"
         if word in self._tense["adverb"]:
             return None
         if before or self._orders(at) or self._named(at):
             return "present"
         return "present" if word in self._tense["present"] and self._follows_noun(at) else None
+
+    def _introduces(self, word: str) -> bool:
+        """Whether a participle after the word tells no past: "a retired racer", "get married"."""
+        return word in self._tense["article"] or word in self._tense["becoming"]
 
     def _arranged(self, at: int) -> bool:
         gained = self._words[at] in self._tense["gained"] and not self._got(at)
@@ -243,9 +260,10 @@ class _Sentence:
             return not self._inverted(place)
         return self._words[place] in self._tense["subject_s"] and self._words[at].endswith("s")
 
-    def _subject_of_past(self, at: int) -> bool:
-        """Whether "put" is a past for want of an -s: "she put"."""
-        return at > 0 and self._words[at - 1] in self._tense["subject_s"]
+    def _infinite(self, at: int) -> bool:
+        """Whether a helper stands before: "to put", "will read"."""
+        before = self._words[at - 1]
+        return before == "to" or before in self._tense["ahead"] | self._tense["would"]
 
     def _inverted(self, at: int) -> bool:
         """Whether the pronoun's verb has been already: "did you go", "what made you leave"."""
@@ -275,17 +293,20 @@ class _Sentence:
         )
 
     def _contracted(self, at: int) -> bool:
-        """Whether 's is a verb: after a pronoun, or before a form in -ing."""
+        """Whether 's is a verb: after a pronoun, or before what no owner owns ("Theo's moving",
+        "my flight's on Sunday")."""
         if at and self._words[at - 1] in self._tense["contracted"]:
             return True
         following = self._next(at)
-        return following < len(self._words) and self._acting(following)
+        if following >= len(self._words):
+            return False
+        word = self._words[following]
+        return self._acting(following) or word in _LEADING or word in self._tense["article"]
 
     def _next(self, at: int) -> int:
         """The next word, past adverbs and, in a question, the subject."""
         place = at + 1
-        passed = self._tense["adverb"] | self._tense["subject"] | self._tense["subject_s"]
-        while place < len(self._words) and self._words[place] in passed:
+        while place < len(self._words) and self._words[place] in self._passed:
             place += 1
         return place
 

@@ -181,12 +181,16 @@ def year_and_quarter(_: Context, number: int, inner: Period) -> Period | None:
 def adjacent(context: Context, left: Period, right: Period) -> Period | None:
     if left.weak in ("day", "dayord"):
         return None
-    return narrowed(context, left, right)
+    return _narrowed(context, left, right)
 
 
 @rule("T", "T of the? T", "T on the? T", "T comma on the? T")
 def narrowed(context: Context, left: Period, right: Period) -> Period | None:
-    """Tuesday of next week, June 2019, tomorrow at five."""
+    """Tuesday of next week, tomorrow at five; but "we spent 1800 in May" tells no year."""
+    return None if left.weak == "year" else _narrowed(context, left, right)
+
+
+def _narrowed(context: Context, left: Period, right: Period) -> Period | None:
     if left.kind in _POINTED or right.kind in _POINTED or left.kind == right.kind:
         return None
     if left.kind == "weekend" and right.grain is Grain.DAY:

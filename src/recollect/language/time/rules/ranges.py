@@ -200,7 +200,9 @@ def _opened(end: Period, said: Period, lo: datetime | None, hi: datetime | None)
 
 
 def _kept(said: Period) -> str | None:
-    """A word that may be a name stays doubtful after "since" or "by"."""
+    """A word that may be a name stays doubtful after "since" or "by", and figures after "up to"."""
+    if said.weak == "year":
+        return "years"
     return (
         said.weak
         if said.weak in ("name", "season", "clock", "slash", "dayname", "weekend")
