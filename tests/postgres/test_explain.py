@@ -92,7 +92,7 @@ def test_a_month_is_read_from_the_index_of_times(tables: Db) -> None:
 
 
 def test_expansion_follows_entities_and_links_by_their_indexes(tables: Db) -> None:
-    asked = {"keys": "{5,900,77000}", "entities": [7], "limit": 50, "causal": ["causes"]}
+    asked = {"keys": "{5,900,77000}", "entities": [7], "limit": 50, "to_effect": ["causes"]}
     filters = {"features_withdrawn": Filter(), "features_pkey": Filter(types=frozenset({MemoryType.WORLD}))}  # fmt: skip
     for index, allowed in filters.items():
         indexes, plan = used(tables, "expand", allowed, **asked)
@@ -134,7 +134,7 @@ def test_what_is_withdrawn_is_read_from_an_index_of_its_own(tables: Db) -> None:
     [
         ("allowed_rows", {"keys": "{1,2,3}", "blank": b""}, "features_pkey"),
         ("load", {"keys": "{1,2,3}"}, "memories_pkey"),
-        ("edges", {"keys": "{1,2,3}", "limit": 9, "causal": []}, "links_target"),
+        ("edges", {"keys": "{1,2,3}", "limit": 9, "to_effect": []}, "links_target"),
         ("same_statement", {"hashes": [1, 2, 3]}, "features_statement"),
         ("keys_of", {"id": "m77"}, "memories_wordings"),
         ("standing", {"keys": "{1,2,3}"}, "memories_wordings"),

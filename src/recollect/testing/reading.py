@@ -105,6 +105,17 @@ class ReadingContract:
             near = {k: tuple(round(float(v), 4) for v in rest) for k, *rest in rows}
             assert near == expected
 
+    def test_an_edge_says_which_end_is_the_cause(self) -> None:
+        reference = self.filled()
+        view = self.store.view(BANK)
+        for allowed in FILTERS:
+            shown = reference.allowed(allowed)
+            for seed in reference.keys()[:12]:
+                found = view.edges(np.array([seed], np.int64), allowed, 3)
+                sides = zip(found.target.tolist(), found.causal.tolist(), strict=True)
+                expected = reference.neighbours(seed, shown)[:3]
+                assert list(sides) == [(other, side) for other, side, _ in expected]
+
     def test_a_filter_says_the_same_of_single_memories(self) -> None:
         reference = self.filled()
         view = self.store.view(BANK)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.language.dates import to_micros
 from recollect.language.terms import counted
 from recollect.storage.base import Batch, Filter, KeyLink, NewMemory, TagExpression, TagLeaf
-from recollect.types import CAUSAL, Entity, LinkKind, Memory, MemoryType, State
+from recollect.types import TO_EFFECT, Entity, LinkKind, Memory, MemoryType, State
 
 BANK = "contract"
 DIMENSIONS = 16
@@ -120,8 +120,9 @@ class Reference:
             shared.update(naming[-limit:])
         best: dict[tuple[int, bool], float] = {}
         for seed in seeds:
-            for other, causal, weight in self._neighbours(seed, shown)[:limit]:
-                best[other, causal] = max(best.get((other, causal), 0.0), weight)
+            for other, side, weight in self.neighbours(seed, shown)[:limit]:
+                place = (other, side != 0)
+                best[place] = max(best.get(place, 0.0), weight)
         keys = {*shared, *(k for k, _ in best)}
         return {
             k: (
@@ -132,15 +133,20 @@ class Reference:
             for k in keys
         }
 
-    def _neighbours(self, seed: int, shown: set[int]) -> list[tuple[int, bool, float]]:
-        """Over links either way, strongest first; a cause and its effect are one neighbour."""
-        best: dict[tuple[int, bool], float] = {}
+    def neighbours(self, seed: int, shown: set[int]) -> list[tuple[int, int, float]]:
+        """Over links either way, strongest first: +1 an effect of the seed, -1 a cause of it, 0
+        neither. However a cause and its effect are linked, they are one neighbour."""
+        best: dict[tuple[int, int], float] = {}
         for link in self.links:
-            for mine, other in ((link.source, link.target), (link.target, link.source)):
+            side = (link.kind in TO_EFFECT) - (link.kind is LinkKind.CAUSED_BY)
+            for mine, other, where in (
+                (link.source, link.target, side),
+                (link.target, link.source, -side),
+            ):
                 if mine == seed and other in shown:
-                    place = (other, link.kind in CAUSAL)
+                    place = (other, where)
                     best[place] = max(best.get(place, 0.0), link.weight)
-        found = [(other, causal, weight) for (other, causal), weight in best.items()]
+        found = [(other, where, weight) for (other, where), weight in best.items()]
         return sorted(found, key=lambda n: (-n[2], n[0], n[1]))
 
     def grouped(self, name: str, hashes: Iterable[int], shown: set[int]) -> dict[int, list[int]]:
@@ -166,7 +172,9 @@ def made_up(seed: int, size: int = 90, twins: int = 0) -> Reference:
     drawn: dict[tuple[int, int, LinkKind], KeyLink] = {}
     for _ in range(2 * size):
         source, target = rng.sample(keys, 2)
-        kind = rng.choice((LinkKind.SEMANTIC, LinkKind.CAUSES, LinkKind.PREVENTS))
+        kind = rng.choice(
+            (LinkKind.SEMANTIC, LinkKind.CAUSES, LinkKind.CAUSED_BY, LinkKind.PREVENTS)
+        )
         link = KeyLink(source, target, kind, round(rng.uniform(0.7, 1.0), 4))
         drawn[source, target, kind] = link
     return Reference(kept, list(drawn.values()), dropped, seed)

@@ -139,7 +139,7 @@ class WritingContract:
             link = KeyLink(one, two, LinkKind.SEMANTIC, weight)
             self.store.commit(BANK, lambda _, k=link: Batch(links=[k]))
         edges = self.store.view(BANK).edges(np.array([one], np.int64), Filter(), 1000)
-        found = edges.weight[(edges.target == two) & ~edges.causal]
+        found = edges.weight[(edges.target == two) & (edges.causal == 0)]
         assert round(float(found.max()), 4) == 0.95
 
     def test_authored_links_are_taken_back_before_new_ones_are_added(self) -> None:
@@ -188,7 +188,7 @@ class WritingContract:
     def _linked(self, key: int, to: int, allowed: Filter) -> list[bool]:
         """Over causal links, over others, or both."""
         edges = self.store.view(BANK).edges(np.array([key], np.int64), allowed, 1000)
-        return sorted(edges.causal[edges.target == to].tolist())
+        return sorted((edges.causal[edges.target == to] != 0).tolist())
 
     def test_either_version_has_the_links_when_it_is_seen(self) -> None:
         link, new, at = self._corrected(reworded=True)

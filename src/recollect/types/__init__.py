@@ -26,6 +26,7 @@ from recollect.types.answers import (
 )
 from recollect.types.held import (
     CAUSAL,
+    TO_EFFECT,
     Bank,
     Chunk,
     Document,
@@ -52,6 +53,7 @@ from recollect.types.service import (
 __all__ = [
     "CAUSAL",
     "FINISHED",
+    "TO_EFFECT",
     "ApiKey",
     "Arm",
     "ArmScore",

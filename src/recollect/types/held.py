@@ -32,7 +32,8 @@ class LinkKind(StrEnum):
     RELATED = "related"  # authored: a note's [[link]]
 
 
-CAUSAL = frozenset({LinkKind.CAUSES, LinkKind.CAUSED_BY, LinkKind.ENABLES, LinkKind.PREVENTS})
+TO_EFFECT = frozenset({LinkKind.CAUSES, LinkKind.ENABLES, LinkKind.PREVENTS})  # from a cause
+CAUSAL = TO_EFFECT | {LinkKind.CAUSED_BY}
 
 Evidence = Literal[
     "strong_support", "weak_support", "neutral", "contradiction", "strong_contradiction"

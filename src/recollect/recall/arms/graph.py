@@ -72,7 +72,7 @@ def _spread(view: View, batch: Keys, active: dict[int, float], allowed: Filter) 
             active[target] = passed
 
 
-def _edges(view: View, batch: Keys, allowed: Filter) -> Iterator[tuple[int, int, float, bool]]:
+def _edges(view: View, batch: Keys, allowed: Filter) -> Iterator[tuple[int, int, float, int]]:
     links = view.edges(batch, allowed, PER_ENTITY)
     yield from zip(
         links.source.tolist(),
@@ -86,4 +86,4 @@ def _edges(view: View, batch: Keys, allowed: Filter) -> Iterator[tuple[int, int,
     for source, target, weight in zip(
         shared.source.tolist(), shared.target.tolist(), strength.tolist(), strict=True
     ):
-        yield source, target, weight, False
+        yield source, target, weight, 0

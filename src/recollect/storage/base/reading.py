@@ -105,7 +105,7 @@ class Edges:
     source: Keys
     target: Keys
     weight: Floats
-    causal: NDArray[np.bool_]
+    causal: NDArray[np.int8]  # +1 the target is the effect, -1 it is the cause, 0 neither
 
 
 @dataclass(frozen=True, slots=True)

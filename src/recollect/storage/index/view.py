@@ -176,7 +176,7 @@ class IndexedView(ABC):
 
 def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
     out = np.zeros(len(keys), np.float32)
-    mine = np.flatnonzero(edges.causal == causal)
+    mine = np.flatnonzero((edges.causal != 0) == causal)
     if len(mine):
         np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
     return out

@@ -13,9 +13,9 @@ from recollect.storage.postgres.fetched import unpacked
 from recollect.storage.postgres.filters import clause
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
-from recollect.types import CAUSAL
+from recollect.types import TO_EFFECT
 
-CAUSAL_KINDS = sorted(k.value for k in CAUSAL)
+TO_EFFECT_KINDS = sorted(k.value for k in TO_EFFECT)
 _EDGE = np.dtype([("mine", ">i8"), ("other", ">i8"), ("weight", ">f4"), ("causal", ">i2")])
 
 
@@ -52,5 +52,5 @@ def edges_of(blob: bytes | None) -> Edges:
         rows["mine"].astype(np.int64),
         rows["other"].astype(np.int64),
         rows["weight"].astype(np.float32),
-        rows["causal"].astype(np.bool_),
+        rows["causal"].astype(np.int8),
     )

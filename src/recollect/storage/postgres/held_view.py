@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from recollect.storage.base import Edges, Keys
 from recollect.storage.entities import EntityCache
 from recollect.storage.index.view import IndexedView
-from recollect.storage.postgres.asking import CAUSAL_KINDS, edges_of, listed
+from recollect.storage.postgres.asking import TO_EFFECT_KINDS, edges_of, listed
 from recollect.storage.postgres.holding import Held
 from recollect.storage.postgres.session import Head, Session
 from recollect.storage.postgres.view import ServerView
@@ -23,7 +23,7 @@ class HeldView(IndexedView, ServerView):
         self._loaded = held.loaded
 
     def links_of(self, keys: Keys) -> Edges:
-        return edges_of(self.blob("links_both_ways", keys=listed(keys), causal=CAUSAL_KINDS))
+        return edges_of(self.blob("links_both_ways", keys=listed(keys), to_effect=TO_EFFECT_KINDS))
 
     def load(self, keys: Iterable[int]) -> Mapping[int, Memory]:
         wanted = [int(k) for k in keys]

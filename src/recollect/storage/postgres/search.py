@@ -22,7 +22,7 @@ from recollect.storage.base import (
     Sharing,
 )
 from recollect.storage.entities import EntityCache
-from recollect.storage.postgres.asking import CAUSAL_KINDS, Asking, edges_of, listed
+from recollect.storage.postgres.asking import TO_EFFECT_KINDS, Asking, edges_of, listed
 from recollect.storage.postgres.fetched import (
     RECORD_ROW,
     WINDOW_ROW,
@@ -274,7 +274,7 @@ class Searching(Asking):
     ) -> Expansion:
         given = {"keys": listed(seeds), "entities": listed(entities), "limit": per_entity}
         rows = unpacked(
-            self._hanging("expand", allowed, **given, causal=CAUSAL_KINDS)[0][0], _EXPANDED
+            self._hanging("expand", allowed, **given, to_effect=TO_EFFECT_KINDS)[0][0], _EXPANDED
         )
         return Expansion(
             rows["key"].astype(np.int64),
@@ -285,7 +285,7 @@ class Searching(Asking):
 
     def edges(self, keys: Keys, allowed: Filter, per_node: int) -> Edges:
         """Stored links of `keys`, both ways, at most `per_node` of the strongest from each."""
-        given = {"keys": listed(keys), "limit": per_node, "causal": CAUSAL_KINDS}
+        given = {"keys": listed(keys), "limit": per_node, "to_effect": TO_EFFECT_KINDS}
         return edges_of(self._hanging("edges", allowed, **given)[0][0])
 
     def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:

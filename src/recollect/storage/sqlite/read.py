@@ -24,19 +24,20 @@ from recollect.storage.index.view import IndexedView
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.sqlite.connection import Execute
 from recollect.storage.sqlite.rows import row_span
-from recollect.types import CAUSAL, Chunk, Memory, State
+from recollect.types import TO_EFFECT, Chunk, LinkKind, Memory, State
 
 _NEWEST = 8  # memories looked at at once for the one told last
 
 
-# Strongest first; a pair linked both ways is one link.
-_CAUSAL = ", ".join(f"'{kind}'" for kind in sorted(CAUSAL))
+# Strongest first; a cause and its effect are one link, whichever of them it was stored with.
+_TO_EFFECT = ", ".join(f"'{kind}'" for kind in sorted(TO_EFFECT))
+_SIDE = f"(kind IN ({_TO_EFFECT})) - (kind = '{LinkKind.CAUSED_BY}')"
 _LINKS = f"""WITH seed AS (SELECT value AS key FROM json_each(?2)),
     linked AS (
-      SELECT key, target AS other, kind IN ({_CAUSAL}) AS causal, weight FROM seed
+      SELECT key, target AS other, {_SIDE} AS causal, weight FROM seed
         JOIN links ON links.bank = ?1 AND links.source = key
       UNION ALL
-      SELECT key, source, kind IN ({_CAUSAL}), weight FROM seed
+      SELECT key, source, -({_SIDE}), weight FROM seed
         JOIN links INDEXED BY links_target ON links.bank = ?1 AND links.target = key)
     SELECT key, other, causal, max(weight) FROM linked GROUP BY key, other, causal
     ORDER BY key, max(weight) DESC, other, causal"""
@@ -72,7 +73,7 @@ class SqliteView(IndexedView):
             table[:, 0].astype(np.int64),
             table[:, 1].astype(np.int64),
             table[:, 3].astype(np.float32),
-            table[:, 2] > 0,
+            table[:, 2].astype(np.int8),
         )
 
     # --- rows of the file ----------------------------------------------------------------

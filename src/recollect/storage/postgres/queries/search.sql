@@ -96,10 +96,12 @@ WITH seed AS (
     ORDER BY m.key DESC LIMIT %(limit)s
   ) newest GROUP BY newest.key
 ), linked AS (
-  SELECT l.source AS mine, l.target AS other, l.kind = ANY(%(causal)s) AS causal, l.weight
+  SELECT l.source AS mine, l.target AS other,
+    (l.kind = ANY(%(to_effect)s))::int - (l.kind = 'caused_by')::int AS causal, l.weight
   FROM seed JOIN links l ON l.bank_id = %(bank)s AND l.source = seed.key
   UNION ALL
-  SELECT l.target, l.source, l.kind = ANY(%(causal)s), l.weight
+  SELECT l.target, l.source,
+    (l.kind = 'caused_by')::int - (l.kind = ANY(%(to_effect)s))::int, l.weight
   FROM seed JOIN links l ON l.bank_id = %(bank)s AND l.target = seed.key
 ), best AS (
   SELECT linked.mine, linked.other, linked.causal, max(linked.weight) AS weight
@@ -113,8 +115,8 @@ WITH seed AS (
   SELECT sharing.key, sharing.shared, 0::double precision AS semantic, 0::double precision AS causal
   FROM sharing
   UNION ALL
-  SELECT ranked.other, 0, CASE WHEN ranked.causal THEN 0 ELSE ranked.weight END,
-    CASE WHEN ranked.causal THEN ranked.weight ELSE 0 END
+  SELECT ranked.other, 0, CASE WHEN ranked.causal <> 0 THEN 0 ELSE ranked.weight END,
+    CASE WHEN ranked.causal <> 0 THEN ranked.weight ELSE 0 END
   FROM ranked WHERE ranked.place <= %(limit)s
 )
 SELECT string_agg(int8send(whole.key) || float4send(whole.shared::real)
@@ -126,10 +128,12 @@ FROM (
 
 -- name: edges
 WITH linked AS (
-  SELECT l.source AS mine, l.target AS other, l.kind = ANY(%(causal)s) AS causal, l.weight
+  SELECT l.source AS mine, l.target AS other,
+    (l.kind = ANY(%(to_effect)s))::int - (l.kind = 'caused_by')::int AS causal, l.weight
   FROM links l WHERE l.bank_id = %(bank)s AND l.source = ANY(%(keys)s::bigint[])
   UNION ALL
-  SELECT l.target, l.source, l.kind = ANY(%(causal)s), l.weight
+  SELECT l.target, l.source,
+    (l.kind = 'caused_by')::int - (l.kind = ANY(%(to_effect)s))::int, l.weight
   FROM links l WHERE l.bank_id = %(bank)s AND l.target = ANY(%(keys)s::bigint[])
 ), best AS (
   SELECT linked.mine, linked.other, linked.causal, max(linked.weight) AS weight
@@ -141,7 +145,7 @@ WITH linked AS (
   WHERE {kept}
 )
 SELECT string_agg(int8send(ranked.mine) || int8send(ranked.other) || float4send(ranked.weight::real)
-  || int2send(ranked.causal::int::smallint), ''::bytea ORDER BY ranked.mine, ranked.place)
+  || int2send(ranked.causal::smallint), ''::bytea ORDER BY ranked.mine, ranked.place)
 FROM ranked WHERE ranked.place <= %(limit)s
 
 -- name: sharing
@@ -226,16 +230,18 @@ FROM (
 
 -- name: links_both_ways
 WITH linked AS (
-  SELECT l.source AS mine, l.target AS other, l.kind = ANY(%(causal)s) AS causal, l.weight
+  SELECT l.source AS mine, l.target AS other,
+    (l.kind = ANY(%(to_effect)s))::int - (l.kind = 'caused_by')::int AS causal, l.weight
   FROM links l WHERE l.bank_id = %(bank)s AND l.source = ANY(%(keys)s::bigint[])
   UNION ALL
-  SELECT l.target, l.source, l.kind = ANY(%(causal)s), l.weight
+  SELECT l.target, l.source,
+    (l.kind = 'caused_by')::int - (l.kind = ANY(%(to_effect)s))::int, l.weight
   FROM links l WHERE l.bank_id = %(bank)s AND l.target = ANY(%(keys)s::bigint[])
 ), best AS (
   SELECT linked.mine, linked.other, linked.causal, max(linked.weight) AS weight
   FROM linked GROUP BY 1, 2, 3
 )
 SELECT string_agg(int8send(best.mine) || int8send(best.other) || float4send(best.weight::real)
-  || int2send(best.causal::int::smallint), ''::bytea
+  || int2send(best.causal::smallint), ''::bytea
   ORDER BY best.mine, best.weight DESC, best.other, best.causal)
 FROM best
