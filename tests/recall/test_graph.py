@@ -122,8 +122,89 @@ def test_a_recall_follows_causes_both_ways(
 ) -> None:
     one_seed = {"semantic": 0.3}
     hits = {hit.id: hit for hit in memory.recall(linked, query, min_scores=one_seed)}
-    assert next(iter(hits)) == start
+    assert list(hits)[:2] == [end, start]
     assert hits[end].arms[Arm.GRAPH].rank == 1
+
+
+LAYOFFS: list[dict[str, Any]] = [
+    {"id": "layoffs", "text": "There were layoffs at Acme."},
+    {
+        "id": "cause",
+        "text": "Acme lost its biggest customer.",
+        "causal_relations": [{"type": "causes", "target": 0}],
+    },
+    {
+        "id": "effect",
+        "text": "Many people started looking for new jobs.",
+        "causal_relations": [{"type": "caused_by", "target": 0}],
+    },
+    {"id": "other", "text": "The canteen at Acme serves soup."},
+]
+
+
+@pytest.fixture(scope="module")
+def layoffs(memory: Recollect) -> str:
+    memory.retain("graph-layoffs", LAYOFFS)
+    return "graph-layoffs"
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("Why were there layoffs?", "cause"),
+        ("What caused the layoffs at Acme?", "cause"),
+        ("What was the reason for the layoffs?", "cause"),
+        ("What did the layoffs lead to?", "effect"),
+        ("What happened because of the layoffs?", "effect"),
+        ("What were the consequences of the layoffs?", "effect"),
+    ],
+)
+def test_the_side_that_is_asked_for_comes_first_and_then_what_restates_the_question(
+    memory: Recollect, layoffs: str, query: str, asked: str
+) -> None:
+    found = memory.recall(layoffs, query, min_score=0.0)
+    assert [hit.id for hit in found][:2] == [asked, "layoffs"]
+
+
+def test_links_support_the_side_that_is_asked_for_alone(memory: Recollect, layoffs: str) -> None:
+    found = memory.recall(layoffs, "Why were there layoffs?", min_score=0.0)
+    led_to = {hit.id: "a good hit leads here" in str(hit.explanation) for hit in found}
+    assert led_to["cause"] and not led_to["effect"]
+
+
+def test_what_tells_the_cause_itself_stands_behind_nothing(memory: Recollect) -> None:
+    facts: list[dict[str, Any]] = [
+        {"id": "told", "text": "There were layoffs at Acme because the biggest customer left."},
+        {
+            "id": "cause",
+            "text": "Globex cancelled its contract.",
+            "causal_relations": [{"type": "causes", "target": 0}],
+        },
+    ]
+    memory.retain("graph-told", facts)
+    found = memory.recall("graph-told", "Why were there layoffs?", min_score=0.0)
+    assert [hit.id for hit in found] == ["told", "cause"]
+
+
+@pytest.mark.parametrize(
+    ("query", "side"),
+    [
+        ("Why did Alice leave?", -1),
+        ("What led to the outage?", -1),
+        ("What finally prevented the merger?", -1),
+        ("Pourquoi la réunion a-t-elle été annulée ?", -1),
+        ("What did the outage lead to?", 1),
+        ("What effect did the outage have?", 1),
+        ("What happened after the outage?", 1),
+        ("Why did the rain cause an outage?", 0),
+        ("Where did Alice go?", 0),
+    ],
+)
+def test_a_query_says_which_side_it_asks_for(
+    memory: Recollect, linked: str, query: str, side: int
+) -> None:
+    asked = recall_request(query, now=datetime(2026, 11, 15, tzinfo=UTC))
+    assert understand(asked, view_of(memory, linked).resolver).side == side
 
 
 def test_the_cause_of_the_best_hit_is_part_of_the_answer(memory: Recollect, linked: str) -> None:

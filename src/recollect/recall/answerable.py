@@ -20,6 +20,7 @@ from importlib.resources import files
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from recollect.language.terms import query_terms
 from recollect.recall.explain import matched
@@ -62,6 +63,18 @@ def fitted(model: str) -> Mapping[str, Weights]:
     """By which signals relevance had: "first", "late", "cross"; none for a model nobody fitted."""
     table = orjson.loads((files("recollect.recall") / "answerable.json").read_bytes())
     return {name: Weights(**entry) for name, entry in table.get(model, {}).items()}
+
+
+def asked_for(pool: Pool, rows: NDArray[np.int64]) -> int | None:
+    """The candidate that tells whether the query is about something known: the best, or what let the best
+    pass before it, for that one is in the words of the query."""
+    if not len(rows):
+        return None
+    best = int(rows[0])
+    if pool.behind is None or not (pool.behind == best).any():
+        return best
+    behind = np.flatnonzero(pool.behind == best)
+    return int(behind[np.argmax(pool.relevance[behind])])
 
 
 def answerable(

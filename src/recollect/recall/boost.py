@@ -19,6 +19,8 @@ from recollect.storage.base import NO_TIME, Columns, Floats
 from recollect.types import MemoryType, State, Window
 
 ALPHA: Mapping[str, float] = {"recency": 0.2, "temporal": 0.2, "proof": 0.1, "order": 0.2}
+BEHIND = 0.99  # of the score of what is to come before it
+CLOSE = 0.65  # how near to its own that score must be: not far below what a causal link passes on
 IN_TIME = 0.3  # well above noise; whether it is what matters of that time, nobody said
 DAY = 86_400_000_000  # microseconds
 YEAR_DAYS = 365
@@ -49,6 +51,21 @@ def boost(
     for factor in factors.values():
         final = final * factor
     return replace(pool, factors=factors, final=final)
+
+
+def stand_back(pool: Pool) -> Pool:
+    """What only restates the question gives way to the cause or effect that was asked for, if that is
+    nearly as good."""
+    if pool.behind is None:
+        return pool
+    rows = np.flatnonzero(pool.behind >= 0)
+    share = pool.final[pool.behind[rows]] / np.maximum(pool.final[rows], 1e-9)
+    back = (share >= CLOSE) & (share <= 1 / BEHIND)
+    if not back.any():
+        return pool
+    factor = np.ones(len(pool), np.float32)
+    factor[rows[back]] = BEHIND * share[back]
+    return replace(pool, factors={**pool.factors, "restates": factor}, final=pool.final * factor)
 
 
 def in_time(pool: Pool) -> Pool:

@@ -28,11 +28,14 @@ MEANING: Mapping[str, str] = {
     "cross": "cross-encoder",
     "graph": "links to the best hits",
     "window": "inside (+1) or outside (−1) the time asked for",
-    "recency": "recency",
-    "temporal": "closeness to the time asked for",
-    "proof": "evidence",
-    "order": "first or last, as asked",
-    "lifecycle": "lifecycle",
+}
+FACTORS: Mapping[str, str] = {
+    "recency": "recency factor",
+    "temporal": "factor for closeness to the time asked for",
+    "proof": "evidence factor",
+    "order": "factor for being the first or the last, as asked",
+    "lifecycle": "lifecycle factor",
+    "restates": "factor for restating the question, what it leads to was asked for",
 }
 
 
@@ -70,11 +73,11 @@ def factor_meaning(name: str, pool: Pool, row: int) -> str:
     """What the factor is, and for one that lets a memory stand back, why it does."""
     value = float(pool.factors[name][row])
     if name != "lifecycle" or value == 1:
-        return f"{MEANING[name]} factor"
+        return FACTORS[name]
     if pool.columns.state[row] == _SUPERSEDED:
-        return f"{MEANING[name]} factor: superseded"
+        return f"{FACTORS[name]}: superseded"
     nearest = min(FACTOR, key=lambda f: abs(FACTOR[f] - value))
-    return f"{MEANING[name]} factor: {nearest.value}"
+    return f"{FACTORS[name]}: {nearest.value}"
 
 
 def _relevance(pool: Pool, row: int) -> Explanation:

@@ -5,18 +5,24 @@ Two ways lead on. Causal links from the best hits, when the query asks for a cau
 ("why", "what happened after"). And, in a deep search, chains of names: "Alice's manager's team" starts at the
 memories that name Alice and walks from name to name, through memories that fit the rest of the query. Either
 gives a memory a support in [0, 1], and relevance becomes 1 − (1 − relevance)(1 − support).
+
+"Why were there layoffs?" is in the words of "There were layoffs", which is no answer. When one side is asked
+for, links support that side alone, and a memory that only restates the question is to stand behind what
+it leads to (`boost.stand_back`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.recall.pool import Pool, Support
-from recollect.recall.understand import Query
+from recollect.recall.understand import Query, tells_why
 from recollect.storage.base import Filter, Floats, View
 
 PARENTS = 8
@@ -34,34 +40,59 @@ def follow(
     view: View, query: Query, pool: Pool, allowed: Filter, rest: Floats | None = None
 ) -> Pool:
     """`rest` is the vector of the query without its names; given, chains of names are walked."""
-    support = np.zeros(len(pool), np.float32)
+    support, behind = np.zeros(len(pool), np.float32), None
     if query.causal:
-        support = _causal(view, pool, allowed)
+        ways = _causal(view, query, pool, allowed)
+        for way in ways:
+            support[way.end] = max(support[way.end], way.support)
+        if query.side:
+            behind = _behind(view, pool, ways)
     if rest is not None and query.entities:
         support = np.maximum(support, _chain(view, query, pool, allowed, rest))
     if not support.any():
         return pool
     given = Support(support, pool.relevance)
-    return replace(pool, support=given, relevance=given.either())
+    return replace(pool, support=given, behind=behind, relevance=given.either())
 
 
-def _causal(view: View, pool: Pool, allowed: Filter) -> Floats:
-    support = np.zeros(len(pool), np.float32)
+class _Way(NamedTuple):
+    """A causal link between candidates, by row, and what it passes on."""
+
+    start: int
+    end: int
+    support: float
+
+
+def _causal(view: View, query: Query, pool: Pool, allowed: Filter) -> list[_Way]:
     parents = np.lexsort((pool.keys, -pool.relevance))[:PARENTS]
     edges = view.edges(pool.keys[parents], allowed, PER_PARENT)
-    strength = dict(zip(pool.keys[parents].tolist(), pool.relevance[parents].tolist(), strict=True))
     place = _places(pool)
-    for source, target, weight, causal in zip(
-        edges.source.tolist(),
-        edges.target.tolist(),
-        edges.weight.tolist(),
-        edges.causal.tolist(),
-        strict=True,
-    ):
-        at = place.get(target)
-        if causal and at is not None:
-            support[at] = max(support[at], CAUSAL * weight * strength[source])
-    return support
+    return [
+        _Way(place[source], place[target], CAUSAL * weight * float(pool.relevance[place[source]]))
+        for source, target, weight, side in zip(
+            edges.source.tolist(),
+            edges.target.tolist(),
+            edges.weight.tolist(),
+            edges.causal.tolist(),
+            strict=True,
+        )
+        if target in place and side and query.side in (0, side)
+    ]
+
+
+def _behind(view: View, pool: Pool, ways: Sequence[_Way]) -> NDArray[np.int64]:
+    """Who only restates the question: nothing better leads to it, and it tells no cause or effect itself
+    ("Alice left because of the commute" answers, whatever it leads to)."""
+    behind = np.full(len(pool), -1, np.int64)
+    chance = pool.relevance
+    led_to = {way.end for way in ways if chance[way.start] >= chance[way.end]}
+    starts = {way.start for way in ways} - led_to
+    held = view.load([int(pool.keys[row]) for row in sorted(starts)])
+    for way in sorted(ways, key=lambda way: (way.support, -way.end)):  # the strongest last
+        memory = held.get(int(pool.keys[way.start]))
+        if memory is not None and not tells_why(memory.text):
+            behind[way.start] = way.end
+    return behind
 
 
 def _chain(view: View, query: Query, pool: Pool, allowed: Filter, rest: Floats) -> Floats:

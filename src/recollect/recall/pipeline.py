@@ -15,8 +15,8 @@ from recollect.errors import ModelError
 from recollect.models.base import Embedder, Reranker
 from recollect.models.patience import within
 from recollect.recall.answer import Ranked, considered, packed, result_of
-from recollect.recall.answerable import READ, answerable, reason
-from recollect.recall.boost import boost, in_time
+from recollect.recall.answerable import READ, answerable, asked_for, reason
+from recollect.recall.boost import boost, in_time, stand_back
 from recollect.recall.bridge import bridge
 from recollect.recall.event import locate
 from recollect.recall.follow import follow
@@ -118,7 +118,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         pool = _boosted(with_.settings, request, query, pool)
         rows = order(pool)
     with run.stage("answerable") as span:
-        best, model = int(rows[0]) if len(rows) else None, with_.embedder.name
+        best, model = asked_for(pool, rows), with_.embedder.name
         verdict = answerable(view, query, found, pool, best, calibration, model)
         span.note(known=verdict.known, score=round(verdict.score, 4), floor=verdict.floor)
         if request.trace and not verdict.known:
@@ -165,6 +165,7 @@ def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Poo
             settings.recency_decay,
             settings.superseded_factor,
         )
+        pool = stand_back(pool)
     return in_time(pool) if query.time_pull.alone else pool
 
 

@@ -77,6 +77,7 @@ class Pool:
     rest: Rest | None = None
     bridged: Bridged | None = None
     support: Support | None = None
+    behind: NDArray[np.int64] | None = None  # row of what is to come before it; -1 for none
     factors: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     timely: Support | None = None  # of the product of relevance and factors
     final: Numbers = field(default_factory=lambda: np.empty(0))  # in this order

@@ -27,6 +27,18 @@ _CAUSAL = re.compile(
     r"|por ?qu[eéê]|perch[eé])\b|为什么|為什麼|なぜ|どうして",
     re.IGNORECASE,
 )
+_ASKS_CAUSE = re.compile(
+    r"\b(?:why|how come|reasons?|causes? (?:of|for)|(?:because of|due to) wh\w+"
+    r"|(?:what|who|which)(?: \w+){0,2}? (?:caus(?:ed|es)|le(?:d|ads) to|result(?:ed|s) in|enable[ds]"
+    r"|prevent(?:ed|s))|pourquoi|warum|weshalb|por ?qu[eéê]|perch[eé])\b|为什么|為什麼|なぜ|どうして",
+    re.IGNORECASE,
+)
+_ASKS_EFFECT = re.compile(
+    r"\b(?:what happened (?:after|when|because|next)|(?:results?|consequences?|effects?|impact) (?:of|on)"
+    r"|(?:what|which)(?: (?:was|were|is|are|the))* (?:results?|consequences?|effects?|impact)"
+    r"|(?:did|do|does|will|would|can|could|might)\b.*\b(?:cause|lead to|result in|enable|prevent))\b",
+    re.IGNORECASE,
+)
 
 
 class TimePull(NamedTuple):
@@ -57,6 +69,7 @@ class Query:
     strangers: tuple[str, ...]  # those of them that the bank does not know
     rest: str  # the query without those names
     causal: bool  # asks for a cause or an effect
+    side: int  # which: -1 the cause, +1 the effect, 0 either
     time: QueryTime
     window: Window | None
     time_pull: TimePull
@@ -79,11 +92,23 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         named.names,
         named.strangers,
         named.rest,
-        _CAUSAL.search(request.query) is not None,
+        tells_why(request.query),
+        _side(request.query),
         time,
         window,
         _pull(request, time),
     )
+
+
+def tells_why(text: str) -> bool:
+    """Whether it speaks of causes or effects."""
+    return _CAUSAL.search(text) is not None
+
+
+def _side(text: str) -> int:
+    """As `Edges.causal` says it: what an effect leads back to is the cause, -1."""
+    cause, effect = _ASKS_CAUSE.search(text), _ASKS_EFFECT.search(text)
+    return (effect is not None) - (cause is not None)
 
 
 def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
