@@ -10,6 +10,8 @@ import pytest
 
 import recollect
 from recollect.errors import InvalidInput, NotFound
+from recollect.storage.base import Plan
+from recollect.storage.sqlite.store import SqliteStore
 from recollect.testing import open_fake
 from recollect.types import State
 
@@ -49,6 +51,25 @@ def test_a_forgotten_memory_leaves_no_byte_of_its_text(
     assert left_on_disk(db, "Zanzibar")
     assert memory.forget("b", result.ids[0]) == 1
     assert left_on_disk(db, "Zanzibar") == []
+
+
+@pytest.mark.parametrize("verb", ["clear", "forget"])
+def test_what_is_told_meanwhile_is_not_set_against_what_goes(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    told = memory.retain("b", ["Zanzibar exports cloves.", "Bob runs."])
+    commit = SqliteStore.commit
+
+    def after_others(store: SqliteStore, bank: str, plan: Plan) -> int:
+        monkeypatch.setattr(SqliteStore, "commit", commit)
+        memory.retain("b", [f"Bridge {n} was painted." for n in range(5)])
+        return commit(store, bank, plan)
+
+    monkeypatch.setattr(SqliteStore, "commit", after_others)
+    if verb == "clear":
+        assert memory.clear("b") == 2
+    else:
+        assert memory.forget("b", told.ids[0]) == 1
 
 
 def test_a_forgotten_memory_is_cut_out_of_its_document(

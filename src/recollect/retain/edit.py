@@ -181,21 +181,17 @@ def _unknown_document(bank: str, document_id: str) -> NotFound:
 
 
 def forget(store: Store, bank: str, memory_id: str | None, document_id: str | None) -> int:
-    before = _count(store, bank)
     if document_id is not None:
         if store.document(bank, document_id) is None:
             raise _unknown_document(bank, document_id)
-        store.commit(bank, lambda _: Batch(drop_documents={document_id: frozenset()}))
-    else:
-        wanted = memory_id or ""
-        _loaded(store.view(bank), wanted)
-        store.commit(bank, lambda w: Batch(drop_memories=[current_key(w, wanted)]))
-    return before - _count(store, bank)
+        return store.commit(bank, lambda _: Batch(drop_documents={document_id: frozenset()}))
+    wanted = memory_id or ""
+    _loaded(store.view(bank), wanted)
+    return store.commit(bank, lambda w: Batch(drop_memories=[current_key(w, wanted)]))
 
 
 def clear(store: Store, bank: str, type: MemoryType | None) -> int:
     """Delete all memories, or all of a type; without one, the documents go too."""
-    before = _count(store, bank)
     documents = store.documents(bank, EVERYTHING, None) if type is None else []
     loose = [m.id for m in store.memories(bank, Listing(type=type), EVERYTHING)]
 
@@ -203,13 +199,7 @@ def clear(store: Store, bank: str, type: MemoryType | None) -> int:
         keys = [key for i in loose if (key := w.key_of(i)) is not None]
         return Batch(drop_documents={d.id: frozenset[int]() for d in documents}, drop_memories=keys)
 
-    store.commit(bank, plan)
-    return before - _count(store, bank)
-
-
-def _count(store: Store, bank: str) -> int:
-    found = store.bank(bank)
-    return 0 if found is None else found.memories
+    return store.commit(bank, plan)
 
 
 def _loaded(view: View, memory_id: str) -> Memory:

@@ -75,13 +75,15 @@ class Rows(Protocol):
 
 class Forgetting:
     """`gone` are keys that no longer exist, `moved` those whose wording changed on the way;
-    `next_key` is the first number nobody uses yet."""
+    `next_key` is the first number nobody uses yet, `count` how many memories went, each with all its
+    wordings."""
 
     def __init__(self, rows: Rows, next_key: int) -> None:
         self._rows = rows
         self.next_key = next_key
         self.gone: set[int] = set()
         self.moved: dict[int, int] = {}
+        self.count = 0
         self._texts: list[str] = []  # what went, to know which names went with it
         self._named: set[int] = set()
 
@@ -183,6 +185,7 @@ class Forgetting:
         self._reinstate(memory)
         self._drop_revisions(memory.id)
         self._drop(key)
+        self.count += memory.state is not State.REVISED
 
     def _drop_revisions(self, memory_id: str) -> None:
         for key in self._rows.revisions(memory_id):

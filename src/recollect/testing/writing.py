@@ -121,6 +121,21 @@ class WritingContract:
         then = view.mentions(keys, at - 3 * day)
         assert {k: m.later for k, m in then.items()} == {link.source: 1, new: 2}
 
+    def test_a_commit_says_how_many_memories_went(self) -> None:
+        """Each counts once, whatever it was corrected to, and what is added is not set against it."""
+        _, new, _ = self._corrected(reworded=True)
+        told = next(m for m in made_up(1).memories if m.memory.state is State.ACTIVE)
+        added = replace(told, key=2000, memory=replace(told.memory, id="added"))
+        before = self._memories()
+        gone = self.store.commit(BANK, lambda _: Batch(memories=[added], drop_memories=[new]))
+        assert gone == before + 1 - self._memories()
+        assert self.store.commit(BANK, lambda _: Batch(drop_memories=[2000])) == 1
+
+    def _memories(self) -> int:
+        bank = self.store.bank(BANK)
+        assert bank is not None
+        return bank.memories
+
     def test_a_retired_memory_is_closed_from_then_on(self) -> None:
         reference = self.filled()
         new = next(m for m in reference.memories if m.memory.state is State.ACTIVE)

@@ -175,7 +175,7 @@ class PostgresStore(Lists):
         def work(session: WriteSession, head: Head, commit: UUID) -> int:
             if head.arriving != was:
                 raise went_on_elsewhere(bank)
-            seq = self._write(session, bank, head, batch, commit)
+            seq, _ = self._write(session, bank, head, batch, commit)
             session.run(query("note_arrival"), {"bank": bank, "note": note})
             return seq
 
@@ -240,21 +240,24 @@ class PostgresStore(Lists):
     # --- commits -----------------------------------------------------------------------------
 
     def commit(self, bank: str, plan: Plan) -> int:
+        gone = 0  # kept here: who finds the transaction committed does not write it again
+
         def work(session: WriteSession, head: Head, commit: UUID) -> int:
+            nonlocal gone
             if head.arriving is not None:
                 raise unknown_bank(bank)
-            return self._write(
-                session, bank, head, plan(self._writing_view(bank, head, session)), commit
-            )
+            batch = plan(self._writing_view(bank, head, session))
+            seq, gone = self._write(session, bank, head, batch, commit)
+            return seq
 
         try:
-            seq = self._commit(bank, work)
+            self._commit(bank, work)
         except BaseException:
             # A plan teaches the resolver names as it goes; when nothing was written, none are known.
             self._names.drop(bank)
             raise
         self._indexing.make_if_due(bank)
-        return seq
+        return gone
 
     def _writing_view(self, bank: str, head: Head, session: WriteSession) -> Writing:
         names = self._names.of(bank, head, session)
@@ -311,10 +314,10 @@ class PostgresStore(Lists):
 
     def _write(
         self, session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID
-    ) -> int:
-        after = write(session, bank, head, batch, commit)
+    ) -> tuple[int, int]:
+        after, gone = write(session, bank, head, batch, commit)
         self._indexing.look_at(bank, after, written=True)
-        return after.seq
+        return after.seq, gone
 
     def dump(self, bank: str) -> Dump:
         return dump(self._view(self._reading, bank, arriving=True))

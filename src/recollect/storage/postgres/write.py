@@ -56,8 +56,11 @@ REACH = 1024  # commits whose changes are kept, for whoever holds a bank to catc
 REMEMBERED = 32  # commits a bank's row names, to tell whether one that was cut off got through
 
 
-def write(session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID) -> Head:
-    """A batch, and the bank's own row; gives that row as far as it is known to be after it."""
+def write(
+    session: WriteSession, bank: str, head: Head, batch: Batch, commit: UUID
+) -> tuple[Head, int]:
+    """A batch, and the bank's own row; gives that row as far as it is known to be after it, and how
+    many memories went."""
     seq, now = head.seq + 1, now_micros()
     if batch.step is not None:
         take_step(session, bank, batch.step, now)
@@ -86,7 +89,8 @@ def write(session: WriteSession, bank: str, head: Head, batch: Batch, commit: UU
         "now": now,
     }
     session.run(query("advance_bank"), given)
-    return head._replace(seq=seq, next_key=forgetting.next_key, size=head.size + rows.size)
+    after = head._replace(seq=seq, next_key=forgetting.next_key, size=head.size + rows.size)
+    return after, forgetting.count
 
 
 def _put_changes(session: WriteSession, rows: BankRows, next_key: int) -> int:

@@ -236,7 +236,7 @@ class SqliteStore(Lists):
         try:
             with self._transaction() as db:
                 view = self._view(bank, db)
-                seq, dropped = self._write(db, WritingView(view, db), plan)
+                gone, dropped = self._write(db, WritingView(view, db), plan)
         except BaseException:
             self._holding.unlearn(bank)
             raise
@@ -244,7 +244,7 @@ class SqliteStore(Lists):
             self._scrub()
         elif self._unscrubbed:
             self._scrub(0)
-        return seq
+        return gone
 
     def _write(self, db: sqlite3.Connection, view: WritingView, plan: Plan) -> tuple[int, bool]:
         batch = plan(view)
@@ -264,7 +264,7 @@ class SqliteStore(Lists):
         dropped = bool(batch.drop_documents or batch.drop_memories)
         if batch.forgets:
             drop_failed_payloads(db, view.number)
-        return seq, dropped
+        return forgetting.count, dropped
 
     def _scrub(self, wait_ms: int = _SCRUB_WAIT_MS) -> None:
         """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well.
