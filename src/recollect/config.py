@@ -20,6 +20,25 @@ from recollect.errors import ConfigError
 
 ENV_PREFIX = "RECOLLECT_"
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", tuple: "list"}
+# What makes sense, where the kind alone does not say it. `workers` and how to log are a server's, and
+# are looked at when one starts.
+_ONE_OF: Mapping[str, tuple[str, ...]] = {
+    "fusion": ("weighted", "rrf"),
+    "budget_mode": ("fixed", "adaptive"),
+    "recency_decay": ("linear", "exponential", "none"),
+}
+_BETWEEN: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("rrf_k", "rerank_candidates", "rerank_timeout_ms"), (1, math.inf)),
+    **dict.fromkeys(("budget_low", "budget_mid", "budget_high"), (1, math.inf)),
+    **dict.fromkeys(("threads", "pool_size", "rate_burst"), (1, math.inf)),
+    **dict.fromkeys(("body_limit", "queue_attempts"), (1, math.inf)),
+    **dict.fromkeys(("extractor_timeout_s", "queue_lease_s"), (0.001, math.inf)),
+    **dict.fromkeys(("cache_entries", "cache_seconds", "busy_timeout_ms"), (0, math.inf)),
+    **dict.fromkeys(("held_facts", "rate_limit", "queue_kept_days"), (0, math.inf)),
+    **dict.fromkeys(("min_score", "superseded_factor"), (0, 1)),
+    "min_similarity": (-1, 1),
+    "port": (0, 65535),
+}
 _PASSWORD = re.compile(r"(?<=password=)[^&\s]*")
 
 
@@ -71,6 +90,10 @@ class Settings:
     queue_lease_s: float = 30.0  # how long a claim outlives a worker that nobody can ask
     queue_kept_days: float = 7.0  # how long finished operations can be asked about
     origin: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
+
+
+def setting_names() -> frozenset[str]:
+    return frozenset(_hints())
 
 
 def cores() -> int:
@@ -191,7 +214,7 @@ def _checked(name: str, value: Any, source: str) -> Any:
     if kind is tuple and isinstance(value, list | tuple):
         return tuple(str(part) for part in cast("Sequence[Any]", value))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(
             f"{name} = {value!r} from {source} is not a {_WORDS.get(kind, kind.__name__)}",
@@ -199,4 +222,18 @@ def _checked(name: str, value: Any, source: str) -> Any:
         )
     if kind is float and not math.isfinite(value):
         raise ConfigError(f"{name} = {value} from {source}", hint="give a number")
+    return _sensible(name, value, source)
+
+
+def _sensible(name: str, value: Any, source: str) -> Any:
+    choices = _ONE_OF.get(name)
+    if choices is not None and value not in choices:
+        raise ConfigError(
+            f"{name} = {value!r} from {source}",
+            hint=f"{name} is {', '.join(choices[:-1])} or {choices[-1]}",
+        )
+    least, most = _BETWEEN.get(name, (-math.inf, math.inf))
+    if name in _BETWEEN and not least <= value <= most:
+        span = f"{least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
+        raise ConfigError(f"{name} = {value!r} from {source}", hint=f"{name} is {span}")
     return value

@@ -15,6 +15,15 @@ from recollect.types import Budget, TagGroup, TagsMatch, Verbosity
 When = str | date | datetime
 Progress = Callable[[int, int], None]  # done, and in all; 0 where nobody knows
 
+# What a bank's own settings may leave out of its recalls, and which part that is.
+BANK_PARTS: Mapping[str, str] = {
+    "enable_text_search": "keyword",
+    "enable_graph_retrieval": "graph",
+    "enable_temporal_retrieval": "temporal",
+    "enable_reranking": "rerank",
+}
+BANK_SWITCHES = frozenset({*BANK_PARTS, "recall_prefer_observations"})
+
 
 class TagFilters(TypedDict, total=False):
     tags: Sequence[str] | None

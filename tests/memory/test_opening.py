@@ -67,6 +67,35 @@ def test_a_setting_of_the_wrong_kind_is_refused(name: str, value: Any) -> None:
     assert name in raised.value.message and raised.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rerank_candidates", -1),
+        ("budget_mid", -1),
+        ("budget_low", 0),
+        ("threads", -1),
+        ("superseded_factor", -1),
+        ("superseded_factor", 1.5),
+        ("min_similarity", 2),
+        ("port", 70_000),
+        ("cache_seconds", -0.5),
+        ("fusion", "nonsense"),
+        ("recency_decay", "steep"),
+        ("budget_mode", ""),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_settings(environ={}, **{name: value})
+    assert f"{name} = " in raised.value.message
+    assert raised.value.hint is not None and raised.value.hint.startswith(f"{name} is ")
+
+
+def test_so_is_one_from_the_environment() -> None:
+    with pytest.raises(ConfigError, match=r"threads = -1 from \$RECOLLECT_THREADS"):
+        load_settings(environ={"RECOLLECT_THREADS": "-1"})
+
+
 def test_a_settings_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load_settings(file=tmp_path, environ={})

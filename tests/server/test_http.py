@@ -382,6 +382,9 @@ def test_who_watches_may_ask_for_the_head_alone(http: httpx2.Client, where: str)
         {"name": 5},
         {"mission": ["a", "b"]},
         {"enable_reranking": "maybe"},
+        {"recall_prefer_observations": "often"},
+        {"fusion": "nonsense"},
+        {"rerank_candidates": 20},
     ],
 )
 def test_settings_that_no_client_could_read_back_are_refused(

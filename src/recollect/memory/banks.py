@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
-from recollect.memory.checks import as_json, check_bank_name, checked
+from recollect.memory.checks import bank_config, check_bank_name, checked
 from recollect.memory.parts import Parts
 from recollect.options import Progress
 from recollect.storage.base import BankStats
@@ -46,12 +46,12 @@ class Banks(Parts):
         """An empty bank; one that is there already stays as it is."""
         check_bank_name(bank)
         with Run(name="create_bank", bank=bank):
-            return self._store.create_bank(bank, as_json(config or {}))
+            return self._store.create_bank(bank, bank_config(config or {}))
 
     @checked
     def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
         """New settings of a bank, in the place of those it had."""
-        return self._store.configure_bank(bank, as_json(config))
+        return self._store.configure_bank(bank, bank_config(config))
 
     @checked
     def delete_bank(self, bank: str) -> None:

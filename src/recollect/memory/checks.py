@@ -10,7 +10,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import orjson
 
+from recollect.config import setting_names
 from recollect.errors import InvalidInput
+from recollect.options import BANK_SWITCHES
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,7 +92,23 @@ def check_links(given: Any) -> Mapping[Any, Any]:
     return cast("Mapping[Any, Any]", given)
 
 
-def as_json(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def bank_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A bank's settings as they will be read back. What only the process has would have no effect
+    there, and a switch that is not one would be none."""
+    given = _as_json(config)
+    foreign = sorted(setting_names().intersection(given))
+    if foreign:
+        raise InvalidInput(
+            f"{foreign[0]} is a setting of the process, not of a bank",
+            hint=f"open the store or start the server with it: RECOLLECT_{foreign[0].upper()}",
+        )
+    for name in BANK_SWITCHES & given.keys():
+        if not isinstance(given[name], bool | None):
+            raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is true or false")
+    return given
+
+
+def _as_json(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """A bank's settings as they will be read back."""
     if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(

@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 from recollect.errors import InvalidInput
 from recollect.language.dates import day_after, is_day, parse_when, to_micros, zone_of
 from recollect.language.tokens import count_tokens
-from recollect.options import RecallOptions, When, names
+from recollect.options import BANK_PARTS, RecallOptions, When, names
 from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
 from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, Window
 
@@ -109,22 +109,13 @@ def recall_request(
     )
 
 
-# What a bank's settings may leave out of its recalls.
-_SWITCHED = {
-    "enable_text_search": "keyword",
-    "enable_graph_retrieval": "graph",
-    "enable_temporal_retrieval": "temporal",
-    "enable_reranking": "rerank",
-}
-
-
 def configured(
     request: RecallRequest, config: Mapping[str, Any], asked: Collection[str]
 ) -> RecallRequest:
     """The request as the bank's settings have it, where the caller did not say."""
     if not config:
         return request
-    off = {part for name, part in _SWITCHED.items() if config.get(name) is False}
+    off = {part for name, part in BANK_PARTS.items() if config.get(name) is False}
     prefer = request.prefer_observations
     if "prefer_observations" not in asked:
         prefer = bool(config.get("recall_prefer_observations", False))
