@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
 from recollect.types import Budget, Evidence, TagsMatch, Verbosity
 
@@ -19,6 +19,10 @@ DocumentId = Annotated[str, Path(description="The document."), Decoded]
 ChunkId = Annotated[str, Path(description="The chunk."), Decoded]
 EntityId = Annotated[str, Path(description="The entity."), Decoded]
 OperationId = Annotated[str, Path(description="The operation."), Decoded]
+
+# In a body a number is a number: `true` is none, nor is "5".
+Whole = Annotated[int, Strict()]
+Number = Annotated[float, Strict()]
 
 MAX_PAGE = 100_000  # the contract has no bound; a page that is cut unasked would lose its rest
 Limit = Annotated[int, Query(ge=0, le=MAX_PAGE, description="How many at most.")]
@@ -35,16 +39,16 @@ Text = Annotated[str | None, Query(description="Only what contains this text.")]
 
 
 class EntityOptions(BaseModel):
-    max_tokens: int = Field(500, ge=0, description="Tokens for what is observed of entities.")
+    max_tokens: Whole = Field(500, ge=0, description="Tokens for what is observed of entities.")
 
 
 class ChunkOptions(BaseModel):
-    max_tokens: int = Field(8192, ge=1, description="Tokens for source text.")
+    max_tokens: Whole = Field(8192, ge=1, description="Tokens for source text.")
 
 
 class SourceFactOptions(BaseModel):
-    max_tokens: int = Field(4096, ge=-1, description="Tokens for source facts; -1 = no limit.")
-    max_tokens_per_observation: int = Field(-1, ge=-1)
+    max_tokens: Whole = Field(4096, ge=-1, description="Tokens for source facts; -1 = no limit.")
+    max_tokens_per_observation: Whole = Field(-1, ge=-1)
 
 
 class Include(BaseModel):
@@ -59,10 +63,10 @@ class MinScores(BaseModel):
     """Floors, each inclusive: `semantic` and `keyword` act inside their arm, `reranker` and
     `final` on every result."""
 
-    semantic: float | None = Field(None, ge=0)
-    keyword: float | None = Field(None, ge=0)
-    reranker: float | None = Field(None, ge=0)
-    final: float | None = Field(None, ge=0)
+    semantic: Number | None = Field(None, ge=0)
+    keyword: Number | None = Field(None, ge=0)
+    reranker: Number | None = Field(None, ge=0)
+    final: Number | None = Field(None, ge=0)
 
 
 class TemporalWindow(BaseModel):
@@ -84,7 +88,7 @@ class RecallBody(BaseModel):
         None, description="Leave out facts that a returned observation was made from."
     )
     budget: Budget = "mid"
-    max_tokens: int = Field(4096, ge=1, le=10_000_000)
+    max_tokens: Whole = Field(4096, ge=1, le=10_000_000)
     trace: bool = False
     query_timestamp: str | None = Field(None, description="What 'last week' is relative to.")
     include: Include = Field(default_factory=Include)
@@ -93,17 +97,17 @@ class RecallBody(BaseModel):
     tag_groups: list[dict[str, Any]] | None = None
     min_scores: MinScores | None = None
     temporal_window: TemporalWindow | None = None
-    min_score: float | None = Field(
+    min_score: Number | None = Field(
         None, ge=0, le=1, description="Addition: a floor on final scores, which are calibrated."
     )
     verbosity: Verbosity | None = Field(
         None, description="Addition: lean sends a summary of each, full all that is known of it."
     )
     as_of: str | None = Field(None, description="Addition: the bank as it was known then.")
-    deadline_ms: float | None = Field(
+    deadline_ms: Number | None = Field(
         None, gt=0, le=3_600_000, description="Addition: the best answer so far when time is up."
     )
-    expand_hops: int = Field(0, ge=0, le=1, description="Addition: also the hits' neighbours.")
+    expand_hops: Whole = Field(0, ge=0, le=1, description="Addition: also the hits' neighbours.")
     without: list[str] | None = Field(
         None, description="Addition: parts to leave out, to see what they are worth."
     )
@@ -156,14 +160,14 @@ class LinksBody(BaseModel):
     """The authored links of each memory named, by id, with a weight; they take the place of those
     it had."""
 
-    links: dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]]
+    links: dict[str, dict[str, Annotated[Number, Field(ge=0, le=1)]]]
 
 
 class IdsBody(BaseModel):
     ids: list[str] = Field(max_length=10_000)
 
 
-Trait = Annotated[int, Field(ge=1, le=5)]
+Trait = Annotated[Whole, Field(ge=1, le=5)]
 
 
 class Disposition(BaseModel):
