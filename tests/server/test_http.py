@@ -396,6 +396,34 @@ def test_settings_that_no_client_could_read_back_are_refused(
     assert http.get(path(bank, "/profile")).json()["name"] == "as it was"
 
 
+@pytest.mark.parametrize("weight", [True, "1", None])
+def test_a_number_in_a_body_is_a_number(http: httpx2.Client, bank: str, weight: Any) -> None:
+    http.put(path(bank), json={})
+    links = {"links": {"a": {"b": weight}}}
+    assert http.put(path(bank, "/links"), json=links).status_code == 422
+    asked = {"query": "tea", "max_tokens": weight}
+    assert http.post(path(bank, "/memories/recall"), json=asked).status_code == 422
+
+
+def test_a_whole_number_is_a_number_of_any_kind(http: httpx2.Client, bank: str) -> None:
+    http.put(path(bank), json={})
+    assert http.put(path(bank, "/links"), json={"links": {"a": {"b": 1}}}).status_code == 200
+
+
+def test_a_list_of_documents_says_how_long_each_is(http: httpx2.Client, bank: str) -> None:
+    long = "\n\n".join(f"On day {n} the ferry to Bergen was late again. " * 20 for n in range(9))
+    given = {"short": "Ænes has a café.", "long": long}
+    items = [{"content": text, "document_id": id} for id, text in given.items()]
+    http.post(path(bank, "/memories"), json={"items": items})
+    listed = http.get(path(bank, "/documents")).json()["items"]
+    whole = {id: http.get(path(bank, f"/documents/{id}")).json() for id in given}
+    assert whole["long"]["chunk_count"] > 1
+    assert {d["id"]: d["text_length"] for d in listed} == {
+        id: len(found["original_text"]) for id, found in whole.items()
+    }
+    assert whole["short"]["text_length"] == len("Ænes has a café.")
+
+
 def test_retaining_nothing_is_no_error(http: httpx2.Client, bank: str) -> None:
     answer = http.post(path(bank, "/memories"), json={"items": []})
     assert (answer.status_code, answer.json()["items_count"]) == (200, 0)

@@ -247,7 +247,7 @@ def test_a_long_one_keeps_its_lease(memory: Recollect, monkeypatch: pytest.Monke
                 assert renewed.acquire(timeout=PATIENCE_S)
         return real(operation, token)
 
-    monkeypatch.setattr(module, "_now", lambda: clock[0])
+    monkeypatch.setattr(module, "now_micros", lambda: clock[0])
     monkeypatch.setattr(queue, "renew", renewing)
     monkeypatch.setattr(memory, "retain_accepted", long)
     with Operations(memory, rules) as one, Operations(memory, rules):

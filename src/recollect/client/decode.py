@@ -330,6 +330,7 @@ def document(given: Json) -> Document:
         _sure(given["updated_at"]),
         given["chunk_count"],
         given["memory_unit_count"],
+        given["text_length"],
         given.get("original_text"),
     )
 

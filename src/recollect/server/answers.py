@@ -284,6 +284,7 @@ class DocumentItem(Answer):
     created_at: str
     updated_at: str
     memory_unit_count: int
+    text_length: int
     tags: Strings
     document_metadata: dict[str, Any] | None = None
 

@@ -111,6 +111,7 @@ def document_item(document: Document) -> dict[str, Any]:
         "updated_at": iso(document.updated_at),
         "memory_unit_count": document.memories,
         "chunk_count": document.chunks,
+        "text_length": document.length,
         "retain_params": {"context": document.context} if document.context else None,
         "document_metadata": document.metadata,
         "tags": document.tags,
@@ -120,7 +121,6 @@ def document_item(document: Document) -> dict[str, Any]:
 def document(document: Document, by_type: Mapping[str, int]) -> dict[str, Any]:
     return document_item(document) | {
         "original_text": document.text,
-        "text_length": len(document.text or ""),
         "nodes_by_fact_type": by_type,
         "observation_scopes": None,
     }

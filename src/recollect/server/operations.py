@@ -34,6 +34,7 @@ from recollect.errors import (
     ServerError,
 )
 from recollect.ids import new_id
+from recollect.language.dates import now_micros
 from recollect.memory import Recollect, check_bank_name
 from recollect.retain.items import items as read_items
 from recollect.storage.base import Lease, NewOperation
@@ -88,7 +89,7 @@ class Operations:
         """Accept a retain: it is durable when this returns, and done soon after. The same
         operation id or request key again gives the same operation."""
         new = self._new(bank, content, shared or {}, operation_id, request_key)
-        held = self._queue.enqueue(new, _now())
+        held = self._queue.enqueue(new, now_micros())
         self._wake.set()
         return held
 
@@ -105,7 +106,7 @@ class Operations:
         key again gives the same answer, and with other content a Conflict."""
         new = self._new(bank, content, shared or {}, None, request_key)
         lease = self._lease()
-        operation = self._queue.enqueue(new, _now(), lease)
+        operation = self._queue.enqueue(new, now_micros(), lease)
         if operation.id == new.id:
             self._run_here(operation, lease)
         return self._answer(bank, operation.id, patience_s)
@@ -119,7 +120,7 @@ class Operations:
         except LeaseLost:
             log.warning("operation %s is in other hands now", operation_id)
         except Exception as error:
-            self._queue.fail(bank, operation_id, lease.token, _said(error), _now())
+            self._queue.fail(bank, operation_id, lease.token, _said(error), now_micros())
             found = self._queue.operation(bank, operation_id)
             if found is not None and found.steps:
                 self.retry(bank, operation_id)
@@ -190,10 +191,10 @@ class Operations:
         return self._queue.counts(bank)
 
     def cancel(self, bank: str, operation_id: str) -> Operation:
-        return self._queue.cancel(bank, operation_id, _now())
+        return self._queue.cancel(bank, operation_id, now_micros())
 
     def retry(self, bank: str, operation_id: str) -> Operation:
-        found = self._queue.retry(bank, operation_id, _now())
+        found = self._queue.retry(bank, operation_id, now_micros())
         self._wake.set()
         return found
 
@@ -230,7 +231,7 @@ class Operations:
         """Claims of processes of this machine that no longer live are open at once. Those of
         other machines end with their lease."""
         gone = [w for w in self._queue.workers() if w != self.worker and _is_gone(w)]
-        return sum(self._queue.abandon(worker, _now()) for worker in gone)
+        return sum(self._queue.abandon(worker, now_micros()) for worker in gone)
 
     def _work(self) -> None:
         while not self._stopping.is_set():
@@ -248,18 +249,18 @@ class Operations:
     def _pause(self) -> float:
         """Until something is due; other processes' work is looked for now and then."""
         due = self._queue.due()
-        ahead = self.rules.look_s if due is None else (due - _now()) / SECOND
+        ahead = self.rules.look_s if due is None else (due - now_micros()) / SECOND
         return min(max(ahead, 0.0), self.rules.look_s)
 
     def work_off(self) -> int:
         """Everything that can be done now, unless told to stop; gives how many."""
         done = 0
         self._tidy()
-        for bank in self._queue.waiting(_now()):
+        for bank in self._queue.waiting(now_micros()):
             while not self._stopping.is_set():
                 lease = self._lease()
                 try:
-                    operation = self._queue.claim(bank, lease, _now())
+                    operation = self._queue.claim(bank, lease, now_micros())
                 except NotFound:  # the bank was deleted meanwhile, and its operations with it
                     break
                 if operation is None:
@@ -271,10 +272,10 @@ class Operations:
     def _tidy(self) -> None:
         if time.monotonic() - self._purged > min(3600.0, self.rules.kept_s):
             self._purged = time.monotonic()
-            self._queue.purge(_now() - int(self.rules.kept_s * SECOND))
+            self._queue.purge(now_micros() - int(self.rules.kept_s * SECOND))
 
     def _lease(self) -> Lease:
-        return Lease(self.worker, new_id(), _now() + int(self.rules.lease_s * SECOND))
+        return Lease(self.worker, new_id(), now_micros() + int(self.rules.lease_s * SECOND))
 
     def _run(self, operation: Operation, lease: Lease) -> None:
         """One attempt, to its end: done, failed, or back in the queue."""
@@ -293,7 +294,7 @@ class Operations:
         log.debug("operation %s, attempt %d", operation.id, operation.attempts)
         with self._kept(operation, lease):
             result = _KINDS[operation.kind](self._memory, operation, lease.token)
-        self._queue.complete(operation.bank, operation.id, lease.token, result, _now())
+        self._queue.complete(operation.bank, operation.id, lease.token, result, now_micros())
 
     def _failed(self, operation: Operation, lease: Lease, error: Exception) -> None:
         """Back to the queue where another try may help; the error is kept either way."""
@@ -301,11 +302,13 @@ class Operations:
         hopeless = isinstance(error, InvalidInput | NotFound | ConfigError | _Exhausted)
         try:
             if hopeless or operation.attempts >= rules.attempts:
-                self._queue.fail(operation.bank, operation.id, token, _said(error), _now())
+                self._queue.fail(operation.bank, operation.id, token, _said(error), now_micros())
                 return
             wait = min(rules.back_off_s * 2 ** (operation.attempts - 1), rules.back_off_limit_s)
-            again = _now() + int(wait * SECOND)
-            self._queue.defer(operation.bank, operation.id, token, _said(error), again, _now())
+            again = now_micros() + int(wait * SECOND)
+            self._queue.defer(
+                operation.bank, operation.id, token, _said(error), again, now_micros()
+            )
         except (LeaseLost, NotFound):  # taken over, or its bank deleted: nothing is left to say
             log.warning("operation %s is no longer ours to end: %s", operation.id, _said(error))
 
@@ -383,7 +386,3 @@ def _is_gone(worker: str) -> bool:
     except PermissionError:
         return False
     return int(number) == os.getpid()  # an earlier life of this very number
-
-
-def _now() -> int:
-    return time.time_ns() // 1000

@@ -26,7 +26,7 @@ def bank_from_row(row: Sequence[Any]) -> Bank:
 
 
 def document_from_row(bank: str, row: Sequence[Any]) -> Document:
-    document, tags, metadata, context, created_at, updated_at, chunks, memories = row
+    document, tags, metadata, context, created_at, updated_at, chunks, memories, letters = row
     return Document(
         document,
         bank,
@@ -37,4 +37,5 @@ def document_from_row(bank: str, row: Sequence[Any]) -> Document:
         from_micros(updated_at),
         chunks,
         memories,
+        letters + max(chunks - 1, 0),  # chunks are lines of it
     )

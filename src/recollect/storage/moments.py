@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ from recollect.language.dates import from_micros, to_micros
 from recollect.storage.base import NO_TIME
 from recollect.types import Memory
 
+NEWEST = 8  # memories looked at at once for the one told last
 _EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
@@ -46,3 +48,18 @@ def told_again(memory: Memory, at: int | None) -> Memory:
     return replace(
         memory, proof_count=memory.proof_count + 1, last_mentioned_at=max(times, default=None)
     )
+
+
+def told_last(page: Callable[[int], Sequence[tuple[int, int | None]]], below: int) -> int:
+    """The key of the memory that was told last; 0 for none. `page` gives the last NEWEST keys below
+    one, each with the key of its first wording if it was corrected. A correction has a later key than
+    what was told before it, so the walk goes on until a memory that nobody has corrected."""
+    told = last = 0
+    while True:
+        found = page(below)
+        for key, first in found:
+            if (first or key) > told:
+                told, last = first or key, key
+        if len(found) < NEWEST or any(first is None for _, first in found):
+            return last
+        below = found[-1][0]

@@ -159,6 +159,20 @@ class ReadingContract:
             "diary#1": [1001],
         }
 
+    def test_a_document_is_as_long_as_its_lines(self) -> None:
+        self.filled()
+        lines = tuple(Chunk(f"d#{n}", "d", n, text) for n, text in enumerate(("né", "…", "abc")))
+        given = [
+            NewDocument("d", b"1", None, (), {}, lines),
+            NewDocument("e", b"2", None, (), {}, ()),
+        ]
+        self.store.commit(BANK, lambda _: Batch(documents=given))
+        found = {d.id: d.length for d in self.store.documents(BANK, 100, None)}
+        one = self.store.document(BANK, "d")
+        assert (found["d"], found["e"]) == (len("né\n…\nabc"), 0)
+        assert one is not None
+        assert one.length == found["d"]
+
     def test_a_view_does_not_change_when_the_bank_does(self) -> None:
         reference = self.filled()
         view = self.store.view(BANK)

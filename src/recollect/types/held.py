@@ -105,6 +105,7 @@ class Document:
     updated_at: datetime
     chunks: int
     memories: int
+    length: int  # of its text, in characters
     text: str | None = None
 
 

@@ -20,11 +20,10 @@ from recollect.storage.base import (
     Usage,
 )
 from recollect.storage.memory_row import MEMORY_WIDTH, memory_from_row
+from recollect.storage.moments import NEWEST, told_last
 from recollect.storage.postgres.asking import Asking, listed
 from recollect.storage.postgres.search import Searching
 from recollect.types import Chunk, Memory
-
-NEWEST = 8  # memories looked at at once for the one told last
 
 
 class ServerView(Asking, ServedView):
@@ -65,17 +64,10 @@ class ServerView(Asking, ServedView):
         return {k: found[k] for k in wanted if k in found}
 
     def newest(self) -> Memory | None:
-        """Told last. A correction has a later key than what was told before it, so the walk from
-        the last key goes on until a memory that nobody has corrected."""
-        below, told, last = self.head.next_key, 0, 0
-        while True:
-            page = self.fetch("newest", below=below, limit=NEWEST)
-            for key, first in page:
-                if (first or key) > told:
-                    told, last = first or key, key
-            if len(page) < NEWEST or any(first is None for _, first in page):
-                return self.load([last]).get(last)
-            below = page[-1][0]
+        last = told_last(
+            lambda below: self.fetch("newest", below=below, limit=NEWEST), self.head.next_key
+        )
+        return self.load([last]).get(last)
 
     def token_vectors(self, keys: Keys) -> list[NDArray[np.uint8] | None]:
         found = dict(self.fetch("token_vectors", keys=listed(keys)))

@@ -46,7 +46,9 @@ class Lists(ABC):
             f"""SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
             (SELECT count(*) FROM chunks c WHERE c.bank = d.bank AND c.document_id = d.id),
             (SELECT count(*) FROM memories m WHERE m.bank = d.bank AND m.document_id = d.id
-               AND m.state <> 'revised')
+               AND m.state <> 'revised'),
+            (SELECT coalesce(sum(length(c.text)), 0) FROM chunks c
+               WHERE c.bank = d.bank AND c.document_id = d.id)
             FROM documents d WHERE d.bank = ? AND {where}""",
             (self._number(bank), *arguments),
         )

@@ -22,12 +22,10 @@ from recollect.storage.index.record import KEY_BITS, KEY_MASK, STATE_CODE
 from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.index.view import IndexedView
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
+from recollect.storage.moments import NEWEST, told_last
 from recollect.storage.sqlite.connection import Execute
 from recollect.storage.sqlite.rows import row_span
 from recollect.types import TO_EFFECT, Chunk, LinkKind, Memory, State
-
-_NEWEST = 8  # memories looked at at once for the one told last
-
 
 # Strongest first; a cause and its effect are one link, whichever of them it was stored with.
 _TO_EFFECT = ", ".join(f"'{kind}'" for kind in sorted(TO_EFFECT))
@@ -102,24 +100,22 @@ class SqliteView(IndexedView):
         return [tuple([names[e] for e in ids if e in names]) for ids in self.entities_of(keys)]
 
     def newest(self) -> Memory | None:
-        """Told last. A correction has a later key than what was told before it, so the walk from
-        the last key goes on until a memory that nobody has corrected."""
-        first_row, below = row_span(self.number)
-        told = last = 0
-        while True:
-            page = self._execute(
+        start, end = row_span(self.number)
+
+        def page(below: int) -> list[tuple[int, int | None]]:
+            rows = self._execute(
                 """SELECT m.n, (SELECT min(r.n) FROM memories r WHERE r.bank = m.bank
                   AND r.id = m.id AND r.state = 'revised')
                 FROM memories m WHERE m.n >= ? AND m.n < ? AND m.state <> 'revised'
                 ORDER BY m.n DESC LIMIT ?""",
-                (first_row, below, _NEWEST),
+                (start, start + below, NEWEST),
             )
-            for n, first in page:
-                if (first or n) > told:
-                    told, last = first or n, n & KEY_MASK
-            if len(page) < _NEWEST or any(first is None for _, first in page):
-                return self.load([last]).get(last)
-            below = page[-1][0]
+            return [
+                (n & KEY_MASK, None if first is None else first & KEY_MASK) for n, first in rows
+            ]
+
+        last = told_last(page, end - start)
+        return self.load([last]).get(last)
 
     def token_vectors(self, keys: Keys) -> list[NDArray[np.uint8] | None]:
         ns = (keys | self.number << KEY_BITS).tolist()

@@ -123,7 +123,9 @@ SELECT c.key FROM changes c WHERE c.bank_id = %(bank)s AND c.seq > %(seq)s
 SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
   (SELECT count(*) FROM chunks c WHERE c.bank_id = %(bank)s AND c.document_id = d.id),
   (SELECT count(*) FROM memories m WHERE m.bank_id = %(bank)s AND m.document_id = d.id
-     AND m.state <> 'revised')
+     AND m.state <> 'revised'),
+  (SELECT coalesce(sum(length(c.text)), 0) FROM chunks c
+   WHERE c.bank_id = %(bank)s AND c.document_id = d.id)
 FROM documents d WHERE d.bank_id = %(bank)s AND d.id > %(after)s
 ORDER BY d.id LIMIT %(limit)s
 
@@ -131,7 +133,9 @@ ORDER BY d.id LIMIT %(limit)s
 SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
   (SELECT count(*) FROM chunks c WHERE c.bank_id = %(bank)s AND c.document_id = d.id),
   (SELECT count(*) FROM memories m WHERE m.bank_id = %(bank)s AND m.document_id = d.id
-     AND m.state <> 'revised')
+     AND m.state <> 'revised'),
+  (SELECT coalesce(sum(length(c.text)), 0) FROM chunks c
+   WHERE c.bank_id = %(bank)s AND c.document_id = d.id)
 FROM documents d WHERE d.bank_id = %(bank)s AND d.id = %(id)s
 
 -- name: document_chunks
