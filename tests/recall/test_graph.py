@@ -186,6 +186,25 @@ def test_what_tells_the_cause_itself_stands_behind_nothing(memory: Recollect) ->
     assert [hit.id for hit in found] == ["told", "cause"]
 
 
+def test_of_two_memories_that_cause_each_other_the_stronger_link_is_shown(
+    memory: Recollect,
+) -> None:
+    facts: list[dict[str, Any]] = [
+        {"id": "a", "text": "Rents rose."},
+        {
+            "id": "b",
+            "text": "Shops closed.",
+            "causal_relations": [
+                {"type": "causes", "target": 0, "weight": 0.9},
+                {"type": "caused_by", "target": 0, "weight": 0.5},
+            ],
+        },
+    ]
+    memory.retain("graph-mutual", facts)
+    ties = memory.linked("graph-mutual", ["a", "b"])
+    assert [round(weight, 4) for _, _, causal, weight in ties if causal] == [0.9]
+
+
 @pytest.mark.parametrize(
     ("query", "side"),
     [

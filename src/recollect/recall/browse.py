@@ -259,15 +259,15 @@ def linked(view: View, ids: Sequence[str]) -> list[tuple[str, str, bool, float]]
     """Links among these memories: source, target, whether causal, weight."""
     keys = {key: each for each in ids if (key := view.key_of(each)) is not None}
     edges = view.edges(np.array(list(keys), np.int64), Filter(), len(keys))
-    out = {
-        (min(s, t), max(s, t), bool(c)): float(w)
-        for s, t, c, w in zip(
-            edges.source.tolist(),
-            edges.target.tolist(),
-            edges.causal.tolist(),
-            edges.weight.tolist(),
-            strict=True,
-        )
-        if t in keys
-    }
+    out: dict[tuple[int, int, bool], float] = {}
+    for s, t, c, w in zip(
+        edges.source.tolist(),
+        edges.target.tolist(),
+        edges.causal.tolist(),
+        edges.weight.tolist(),
+        strict=True,
+    ):
+        if t in keys:  # either may be the cause of the other: of both links the stronger
+            pair = (min(s, t), max(s, t), c != 0)
+            out[pair] = max(out.get(pair, 0.0), w)
     return [(keys[s], keys[t], c, w) for (s, t, c), w in out.items()]
