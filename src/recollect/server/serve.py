@@ -19,6 +19,7 @@ from recollect.errors import ConfigError, RecollectError
 if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.memory import Recollect
+    from recollect.server.workers import Place
 
 PATIENCE_S = 30  # for requests in flight when told to stop
 IDLE_S = 75  # longer than clients keep a connection: it is theirs to close
@@ -56,8 +57,8 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
         memory.close()  # nothing of it may be carried into another process
         with _together() as folder:
 
-            def work(shared: socket.socket, tell: Callable[[], None]) -> None:
-                listen(Recollect(settings), shared, tell, folder)
+            def work(place: Place, tell: Callable[[], None]) -> None:
+                listen(Recollect(settings), place.bound, tell, folder, place)
 
             Workers(bound, settings.workers, work).run(lambda: on_ready(address(bound)))
 
@@ -81,8 +82,10 @@ def listen(
     bound: socket.socket,
     on_ready: Callable[[], None],
     together: Path | None = None,
+    place: Place | None = None,
 ) -> None:
-    """One process's part; the memory is closed at the end."""
+    """One process's part; the memory is closed at the end. `together` is the folder of several,
+    `place` that of this one among them."""
     # The models load on one core while the server is imported on the other. What goes wrong is
     # said by whoever needs them.
     threading.Thread(target=_early, args=(memory,), name="recollect-warm", daemon=True).start()
@@ -94,7 +97,6 @@ def listen(
 
     def ready() -> None:
         _collect_seldom()
-        bound.listen(BACKLOG)
         on_ready()
 
     app = create_app(memory, on_ready=ready, together=together)
@@ -111,15 +113,19 @@ def listen(
         ws="none",
         loop="asyncio",
         http=_reader(),
-        # asyncio accepts as many connections at once as this says: one, so that a worker that
-        # is free gets the next. The queue of those that wait is made longer when it is ready.
-        backlog=1 if memory.settings.workers > 1 else BACKLOG,
+        backlog=BACKLOG,
     )
+    if place is None:
+        server = uvicorn.Server(config)
+    else:
+        from recollect.server.evenly import EvenServer
+
+        server = EvenServer(config, place)
     # uvicorn stops gracefully on these, and then sends itself the signal once more, to whoever
     # would have had it otherwise: here nobody, so that a server that stopped well exits with 0.
     held = {s: signal.signal(s, _nothing) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
-        uvicorn.Server(config).run(sockets=[bound])
+        server.run(sockets=[bound])
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)

@@ -1,25 +1,71 @@
 """Several processes behind one address: Python computes on one core at a time, a server has more.
 
 The parent binds the address and watches; the workers each open the store and accept from the
-same socket. One that dies is started anew. When the parent goes, however it goes, they stop.
+same socket, in even parts. One that dies is started anew, in its place. When the parent goes,
+however it goes, they stop.
 """
 
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType
 
 from recollect.errors import ConfigError, ServerError
 
 log = logging.getLogger("recollect.server")
 STEADY_S = 5.0  # a worker that dies sooner is not started again at once
-Work = Callable[[socket.socket, Callable[[], None]], None]
+SLACK = 8  # of so many connections, one more or less is even
+_ABSENT = -1  # not there, or not yet, or on its way out
+
+
+class Counts:
+    """How many connections each worker has open, in memory that all of them see."""
+
+    def __init__(self, workers: int) -> None:
+        self._open = memoryview(mmap.mmap(-1, 8 * workers)).cast("q")
+        for number in range(workers):
+            self._open[number] = _ABSENT
+
+    def place(self, number: int, bound: socket.socket) -> Place:
+        return Place(bound, number, self._open)
+
+    def open(self) -> list[int]:
+        return self._open.tolist()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One worker's: where it accepts, and how many connections it and the others have."""
+
+    bound: socket.socket
+    _number: int
+    _open: memoryview  # nobody but the worker, and the parent when it has ended, writes its own
+
+    def join(self) -> None:
+        self._open[self._number] = 0
+
+    def leave(self) -> None:
+        self._open[self._number] = _ABSENT
+
+    def add(self, change: int) -> None:
+        self._open[self._number] += change
+
+    def is_ahead(self) -> bool:
+        """Whether somebody else has clearly fewer."""
+        counts = self._open.tolist()
+        least = min(n for n in counts if n >= 0)
+        return counts[self._number] > least + least // SLACK
+
+
+Work = Callable[[Place, Callable[[], None]], None]
 
 
 class Workers:
@@ -32,7 +78,8 @@ class Workers:
         self._bound = bound
         self._count = count
         self._work = work
-        self._started: dict[int, float] = {}  # by process id
+        self._counts = Counts(count)
+        self._started: dict[int, tuple[int, float]] = {}  # place and when, by process id
         self._stopping = False
         # Held open by the parent alone: the workers read its end as the parent's end.
         self._watched, self._life = os.pipe()
@@ -42,7 +89,7 @@ class Workers:
         signals = (signal.SIGINT, signal.SIGTERM)
         held = {s: signal.signal(s, self._stop) for s in signals}
         try:
-            ready = [self._start() for _ in range(self._count)]
+            ready = [self._start(number) for number in range(self._count)]
             if not all(ready):
                 self._end()
                 self._wait()
@@ -69,37 +116,41 @@ class Workers:
     def _wait(self) -> None:
         while self._started:
             pid, status = os.wait()
-            lived = time.monotonic() - self._started.pop(pid, time.monotonic())
+            if pid not in self._started:
+                continue
+            number, begun = self._started.pop(pid)
+            self._counts.place(number, self._bound).leave()
             if self._stopping:
                 continue
             log.error("a worker ended with %s; starting another", os.waitstatus_to_exitcode(status))
+            lived = time.monotonic() - begun
             if lived < STEADY_S:
                 time.sleep(STEADY_S - lived)
             if not self._stopping:
-                self._start()
+                self._start(number)
 
-    def _start(self) -> bool:
+    def _start(self, number: int) -> bool:
         """Whether it became ready."""
         told, tell = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(told)
             os.close(self._life)
-            self._live(tell)
+            self._live(number, tell)
         os.close(tell)
-        self._started[pid] = time.monotonic()
+        self._started[pid] = number, time.monotonic()
         ready = os.read(told, 1) == b"1"
         os.close(told)
         return ready
 
-    def _live(self, tell: int) -> None:
+    def _live(self, number: int, tell: int) -> None:
         """In the worker: never returns."""
         code = 1
         try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
+            for each in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(each, signal.SIG_DFL)
             threading.Thread(target=self._follow, name="recollect-parent", daemon=True).start()
-            self._work(self._bound, lambda: _say(tell))
+            self._work(self._counts.place(number, self._bound), lambda: _say(tell))
             code = 0
         except BaseException:
             log.exception("the worker cannot go on")
