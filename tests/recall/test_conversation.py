@@ -11,6 +11,7 @@ import pytest
 from recollect import Recollect
 from recollect.language.dates import to_micros
 from recollect.language.passage import memory_passage, shown_date
+from recollect.recall.around import around
 from recollect.recall.fuse import WEIGHTED, fuse, with_turns_beside
 from recollect.recall.pool import Pool
 from recollect.recall.relevance import TOLD, told_in
@@ -50,6 +51,53 @@ def best(memory: Recollect, bank: str, memory_id: str, allowed: Filter) -> tuple
     pool = fuse(view, {Arm.SEMANTIC: found}, WEIGHTED, 60)
     wider = with_turns_beside(view, pool, allowed)
     return wider, wider.keys[1:].tolist()
+
+
+# --- the talk around a turn ----------------------------------------------------------------------
+
+
+def talk_around(
+    memory: Recollect, ids: list[str], allowed: Filter
+) -> tuple[list[float], list[float]]:
+    """Of each turn how similar it is to the flour, and the talk around it."""
+    view = view_of(memory, "b")
+    keys = np.array([key_of(view, one) for one in ids])
+    vector = memory.embedder.encode_queries(["the protein of the flour"]).vectors[0]
+    similar = view.similarity(vector, keys)
+    pool = Pool(keys, {}, np.ones(len(keys), np.float32), view.columns(keys))
+    near = around(view, vector, similar, pool, allowed, 300)
+    return similar.tolist(), near.tolist()
+
+
+def test_the_talk_around_a_turn_is_the_two_before_it_and_less_so_the_one_after(
+    kitchen: Recollect,
+) -> None:
+    ids = told(kitchen, "b", "august", "2023-08-12T16:25:00Z")
+    own, near = talk_around(kitchen, ids, Filter())
+    assert len(set(own)) == len(own)
+    assert near[2] == pytest.approx(0.4 * own[1] + 0.4 * own[0] + 0.2 * own[3])
+
+
+def test_where_nothing_was_said_before_or_after_a_turn_counts_for_itself(
+    kitchen: Recollect,
+) -> None:
+    ids = told(kitchen, "b", "august", "2023-08-12T16:25:00Z")
+    told(kitchen, "b", "september", "2023-09-24T21:00:00Z")
+    own, near = talk_around(kitchen, ids, Filter())
+    assert near[0] == pytest.approx(0.8 * own[0] + 0.2 * own[1])
+    assert near[4] == pytest.approx(0.4 * own[3] + 0.4 * own[2] + 0.2 * own[4])
+
+
+def test_talk_that_may_not_be_seen_says_nothing_of_a_turn(kitchen: Recollect) -> None:
+    ids = told(kitchen, "b", "august", "2023-08-12T16:25:00Z")
+    own, near = talk_around(kitchen, ids, Filter(types=frozenset({"observation"})))
+    assert near == pytest.approx(own)
+
+
+def test_notes_have_no_talk_around_them(kitchen: Recollect) -> None:
+    ids = list(kitchen.retain("b", ["The flour has protein.", "The oven is old."]).ids)
+    own, near = talk_around(kitchen, ids, Filter())
+    assert near == own
 
 
 # --- the turns beside ---------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from recollect.types import Arm, Explanation, Memory, State
 
 MEANING: Mapping[str, str] = {
     "semantic": "similarity of meaning",
+    "around": "similarity of the turns around it",
     "keyword": "share of the query's keywords covered",
     "late": "late interaction, token by token",
     "late_before": "late interaction gained with the turn before",

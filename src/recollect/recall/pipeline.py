@@ -149,7 +149,8 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     if as_of is not None:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
-    return evidence(search.view, search.query, meaning, pool)
+    allowed, limit = search.request.allowed, settings.rerank_candidates
+    return evidence(search.view, search.query, meaning, pool, allowed, limit)
 
 
 def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Pool) -> Pool:

@@ -19,10 +19,11 @@ import numpy as np
 import orjson
 
 from recollect.language.dates import to_micros
+from recollect.recall.around import around
 from recollect.recall.boost import DAY, YEAR_DAYS
 from recollect.recall.pool import Numbers, Pool
 from recollect.recall.understand import Query
-from recollect.storage.base import NO_TIME, Columns, Floats, View
+from recollect.storage.base import NO_TIME, Columns, Filter, Floats, View
 from recollect.types import Arm, Window
 
 _FAR = 1 << 60  # microseconds: later than any date
@@ -65,12 +66,19 @@ def with_cross(known: Mapping[str, Calibration]) -> Calibration:
     return replace(first, bias=first.bias + cross.bias - late.bias, weights=weights)
 
 
-def evidence(view: View, query: Query, vector: Floats | None, pool: Pool) -> Pool:
-    """The signals that cost nothing more than has been computed."""
+def evidence(
+    view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter, limit: int
+) -> Pool:
+    """The signals that cost little more than has been computed; the talk around a turn is looked at
+    for the first `limit`."""
     graph = pool.arms.get(Arm.GRAPH)
     nothing = np.zeros(len(pool), np.float32)
+    similar = nothing if vector is None else _similarity(view, vector, pool)
     signals = {
-        "semantic": nothing if vector is None else _similarity(view, vector, pool),
+        "semantic": similar,
+        "around": similar
+        if vector is None
+        else around(view, vector, similar, pool, allowed, limit),
         "keyword": _keyword(view, query, pool) if Arm.KEYWORD in pool.arms else nothing,
         "graph": nothing if graph is None else np.where(graph.rank, graph.score, 0) / np.float32(3),
         "window": _window(pool.columns, query),
