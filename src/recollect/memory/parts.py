@@ -17,6 +17,12 @@ from recollect.recall.result import RecallResult
 from recollect.storage.base import ModelIdentity, Store
 
 
+def recalls_at_once(settings: Settings) -> int:
+    """Recalls that compute at the same time. More than there are cores only take each other's
+    time (docs/why.md); of several processes behind one address each has its share of them."""
+    return max(1, max(settings.threads, cores()) // settings.workers)
+
+
 class Parts:
     """One open store and what reads and writes it."""
 
@@ -54,10 +60,7 @@ class Parts:
 
     @cached_property
     def _turns(self) -> threading.BoundedSemaphore:
-        """Recalls that compute at the same time. More than there are cores only take each other's
-        time (docs/why.md); of several processes behind one address each has its share of them."""
-        together = max(self.settings.threads, cores())
-        return threading.BoundedSemaphore(max(1, together // self.settings.workers))
+        return threading.BoundedSemaphore(recalls_at_once(self.settings))
 
     @cached_property
     def _recalling(self):

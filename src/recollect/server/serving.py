@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from fastapi import Request
 
+from recollect.memory.parts import recalls_at_once
 from recollect.server.keys import Gate
 from recollect.server.operations import HINDSIGHT_NAMES, Operations
+from recollect.server.turns import PATIENCE_S, Turns
 
 if TYPE_CHECKING:
+    from recollect.config import Settings
     from recollect.memory import Recollect
     from recollect.server.audit import Audit
     from recollect.server.metrics import Metrics
@@ -41,8 +44,17 @@ class Serving:
     audit: Audit | None = None
     started: float = field(default_factory=time.monotonic)
     warm: bool = False
+    _turns: Turns = field(init=False)
     _reading: ThreadPoolExecutor = field(default_factory=lambda: _lane("read", READERS))
     _writing: ThreadPoolExecutor = field(default_factory=lambda: _lane("write", WRITERS))
+
+    def __post_init__(self) -> None:
+        self._turns = Turns(_worth_computing(self.memory.settings), READERS)
+
+    async def recall(self, work: Callable[[], T], deadline_ms: float | None = None) -> T:
+        """Reading that computes: in turn. With a deadline it is begun at once, since its clock runs
+        from there; the memory knows how long it may then wait."""
+        return await self._turns.take(work, PATIENCE_S if deadline_ms is None else 0)
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
@@ -66,9 +78,16 @@ class Serving:
 
     def close(self) -> None:
         """Finishes what was accepted."""
+        self._turns.close()
         self._reading.shutdown(wait=True)
         self._writing.shutdown(wait=True)
         self.operations.stop()
+
+
+def _worth_computing(settings: Settings) -> int:
+    """How many recalls at a time. What waits for somebody else's computer needs no turns."""
+    used = f"{settings.db} {settings.embedder} {settings.reranker}"
+    return READERS if "://" in used else recalls_at_once(settings)
 
 
 def _carried(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:

@@ -39,7 +39,7 @@ async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -
         told = heard(result, body)
         return Json(render.recalled(told, verbosity=body.verbosity, explain=body.explain))
 
-    return await state.read(work)
+    return await state.recall(work, body.deadline_ms)
 
 
 router.add_api_route(
