@@ -76,4 +76,14 @@ def test_no_more_is_kept_than_there_is_room_for(
     kept = briefs.Briefs(render.brief)
     result = memory.recall("b", "Alice sails")
     kept.array(result.results)
-    assert len(result.results) > 2 >= len(kept._held)
+    assert len(result.results) > 2 >= len(kept._kept.memories) == len(kept._kept.said)
+
+
+def test_what_is_kept_is_not_taken_for_another_memory(memory: Recollect) -> None:
+    """An object that is gone may leave its identity to the next one."""
+    memory.retain("b", "Alice sails.")
+    (hit,) = memory.recall("b", "sails").results
+    kept = briefs.Briefs(lambda m: {"text": m.text})
+    texts = [f"Alice sails to port {n}." for n in range(200)]
+    said = [kept.of([replace(hit.memory, text=text)])[0] for text in texts]
+    assert said == [b'"text":"%b"' % text.encode() for text in texts]

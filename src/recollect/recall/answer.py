@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,16 @@ from recollect.types.making import maker
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
 _make_hit = maker(Hit)
+_Rows = NDArray[np.int64] | slice
+_ALL = slice(None)
+
+
+class StageColumns(NamedTuple):
+    """`StageScores` of many hits."""
+
+    relevance: list[float | None]
+    semantic: list[float | None]
+    keyword: list[float | None]
 
 
 @dataclass(frozen=True)
@@ -64,12 +74,25 @@ class Ranked:
         return pool.relevance.tolist(), _scores(pool, Arm.SEMANTIC), _scores(pool, Arm.KEYWORD)
 
 
-def _scores(pool: Pool, arm: Arm) -> list[float | None]:
+def _scores(pool: Pool, arm: Arm, rows: _Rows = _ALL) -> list[float | None]:
     column = pool.arms.get(arm)
     if column is None:
-        return [None] * len(pool)
-    found = zip(column.rank.tolist(), column.score.tolist(), strict=True)
+        return [None] * len(pool.keys[rows])
+    found = zip(column.rank[rows].tolist(), column.score[rows].tolist(), strict=True)
     return [score if rank else None for rank, score in found]
+
+
+def stage_columns(hits: Sequence[Hit]) -> StageColumns:
+    """`stages` of many hits, a column for each number: one by one they take ten times as long."""
+    details = [hit.detail for hit in hits]
+    first = details[0]
+    if not isinstance(first, _Detail) or len(set(map(type, details))) > 1:  # some came along
+        return StageColumns(*map(list, zip(*[hit.stages for hit in hits], strict=True)))
+    pool, rows = first.ranked.pool, np.array([d.row for d in cast("list[_Detail]", details)])
+    relevance: list[float | None] = pool.relevance[rows].tolist()
+    return StageColumns(
+        relevance, _scores(pool, Arm.SEMANTIC, rows), _scores(pool, Arm.KEYWORD, rows)
+    )
 
 
 def lowest(request: RecallRequest, settings: Settings) -> float:

@@ -4,15 +4,26 @@ each time: they are kept as bytes, and only its scores are written anew."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, repeat
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import orjson
 
+from recollect.recall.answer import stage_columns
 from recollect.types import Band, Hit, Memory
 
 _BANDS = {band: orjson.dumps(band) for band in Band}
+# A hit as it is written: what differs is put between what does not.
+_HIT = [
+    b"{", b"", b',"scores":{"final":', b"", b',"reranker":', b"", b',"semantic":', b"",
+    b',"keyword":', b"", b'},"score":', b"", b',"band":', b"", b"},",
+]  # fmt: skip
+_BRIEF, _FINAL, _RELEVANCE, _SEMANTIC, _KEYWORD, _SCORE, _BAND = range(1, len(_HIT), 2)
 MOST = 16_384  # memories; their texts are held by the store anyway
+
+
+class _Kept(NamedTuple):
+    said: dict[int, bytes]  # by the memory's identity
+    memories: list[Memory]  # alive while they are here, so that no other has the same identity
 
 
 class Briefs:
@@ -21,17 +32,23 @@ class Briefs:
 
     def __init__(self, describe: Callable[[Memory], dict[str, Any]]) -> None:
         self._describe = describe
-        self._held: dict[int, tuple[Memory, bytes]] = {}
+        self._kept = _Kept({}, [])
 
-    def of(self, memory: Memory) -> bytes:
-        """A JSON object without its braces."""
-        held = self._held.get(id(memory))
-        if held is not None and held[0] is memory:
-            return held[1]
+    def of(self, memories: Sequence[Memory]) -> list[bytes]:
+        """A JSON object for each, without its braces."""
+        found = list(map(self._kept.said.get, map(id, memories)))
+        if None in found:
+            pairs = zip(found, memories, strict=True)
+            return [self._new(memory) if said is None else said for said, memory in pairs]
+        return cast("list[bytes]", found)
+
+    def _new(self, memory: Memory) -> bytes:
         said = orjson.dumps(self._describe(memory), default=dict)[1:-1]
-        if len(self._held) >= MOST:
-            self._held.clear()
-        self._held[id(memory)] = memory, said
+        if len(self._kept.memories) >= MOST:
+            self._kept = _Kept({}, [])
+        kept = self._kept  # the two belong together, whatever other threads do meanwhile
+        kept.memories.append(memory)
+        kept.said[id(memory)] = said
         return said
 
     def array(self, hits: Sequence[Hit]) -> orjson.Fragment:
@@ -39,26 +56,18 @@ class Briefs:
         a column at a time, and nothing is made for a single hit: that took longer than all else."""
         if not hits:
             return orjson.Fragment(b"[]")
-        relevance, semantic, keyword = map(_written, zip(*[h.stages for h in hits], strict=True))
+        stages = stage_columns(hits)
         final = _written([h.score for h in hits])
-        rows = zip(
-            chain((b"[{",), repeat(b"},{")),
-            [self.of(h.memory) for h in hits],
-            repeat(b',"scores":{"final":'),
-            final,
-            repeat(b',"reranker":'),
-            relevance,
-            repeat(b',"semantic":'),
-            semantic,
-            repeat(b',"keyword":'),
-            keyword,
-            repeat(b'},"score":'),
-            final,
-            repeat(b',"band":'),
-            [_BANDS[h.band] if not h.hop else _hopped(h) for h in hits],
-            strict=False,  # what is said between them has no end
-        )
-        return orjson.Fragment(b"".join(chain(chain.from_iterable(rows), (b"}]",))))
+        parts = _HIT * len(hits)
+        wide = len(_HIT)
+        parts[_BRIEF::wide] = self.of([h.memory for h in hits])
+        parts[_FINAL::wide] = parts[_SCORE::wide] = final
+        parts[_RELEVANCE::wide] = _written(stages.relevance)
+        parts[_SEMANTIC::wide] = _written(stages.semantic)
+        parts[_KEYWORD::wide] = _written(stages.keyword)
+        parts[_BAND::wide] = [_BANDS[h.band] if not h.hop else _hopped(h) for h in hits]
+        parts[0], parts[-1] = b"[{", b"}]"
+        return orjson.Fragment(b"".join(parts))
 
 
 def _written(numbers: Sequence[float | None]) -> list[bytes]:
