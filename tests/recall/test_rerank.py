@@ -214,6 +214,34 @@ def test_what_the_cross_encoder_said_is_kept_and_shown(
     assert {h.scores["cross"] for h in seen} <= {8.0, -8.0}
 
 
+TALK = [
+    {"speaker": "Odalys", "text": "He has a girlfriend now, eight months already!"},
+    {"speaker": "Thurston", "text": "And what does she do?", "tags": ["asked"]},
+    {"speaker": "Odalys", "text": "A welder, from Chattanooga."},
+]
+
+
+def test_a_cross_encoder_reads_a_turn_with_the_one_before(
+    reopen: Callable[..., Recollect],
+) -> None:
+    other, reader = crossed(reopen, "welder")
+    other.retain("talk", [{"turns": TALK}])
+    other.recall("talk", "What does the girlfriend do?", min_score=0.0)
+    (read,) = [p for p in reader.read if p.endswith("A welder, from Chattanooga.")]
+    assert "previous turn: Thurston: And what does she do?: Odalys: A welder" in read
+
+
+def test_a_cross_encoder_reads_no_turn_that_may_not_be_seen(
+    reopen: Callable[..., Recollect],
+) -> None:
+    other, reader = crossed(reopen, "welder")
+    other.retain("talk", [{"turns": TALK}])
+    unasked = [{"not": {"tags": ["asked"]}}]
+    other.recall("talk", "What does the girlfriend do?", min_score=0.0, tag_groups=unasked)
+    assert any("A welder" in p for p in reader.read)
+    assert not any("what does she do" in p for p in reader.read)
+
+
 def test_a_low_budget_spares_the_cross_encoder(
     reopen: Callable[..., Recollect], diary: str
 ) -> None:

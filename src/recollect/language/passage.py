@@ -32,18 +32,17 @@ class Passage(str):
 
 def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
     """As it is embedded, with the turn that it answers."""
-    previous = None if before is None else said(before.speaker, before.text)
-    return _of(memory, happened(memory), previous)
+    return _of(memory, happened(memory), before)
 
 
-def paired_passage(memory: Memory) -> str:
-    """As a cross-encoder reads it beside a query."""
+def paired_passage(memory: Memory, before: Memory | None = None) -> str:
+    """As a cross-encoder reads it beside a query, with the turn that it answers."""
     date = happened(memory)
     head = "" if date is None else f"[Date: {long_date(date)}] "
-    return head + _of(memory, None, None)
+    return head + _of(memory, None, before)
 
 
-def _of(memory: Memory, date: datetime | None, previous: str | None) -> Passage:
+def _of(memory: Memory, date: datetime | None, before: Memory | None) -> Passage:
     return passage(
         memory.text,
         date=date,
@@ -51,7 +50,7 @@ def _of(memory: Memory, date: datetime | None, previous: str | None) -> Passage:
         speaker=memory.speaker,
         title=memory.title,
         recall_when=memory.recall_when,
-        previous=previous,
+        previous=None if before is None else said(before.speaker, before.text),
     )
 
 

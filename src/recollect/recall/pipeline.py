@@ -266,7 +266,9 @@ def _crossed(with_: Recalling, search: Search, pool: Pool, run: Run, line: Line)
 
     def read() -> Pool:
         with within(with_.settings.rerank_timeout_ms / 1000):
-            return cross_encode(search.view, reranker, search.query.text, pool, best)
+            return cross_encode(
+                search.view, reranker, search.query.text, pool, best, search.request.allowed
+            )
 
     return line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
 

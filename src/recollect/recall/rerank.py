@@ -11,7 +11,7 @@ from recollect.language.passage import paired_passage
 from recollect.models.base import Reranker
 from recollect.models.late import best_matches, code_bytes
 from recollect.recall.pool import Numbers, Pool
-from recollect.storage.base import Floats, View
+from recollect.storage.base import Filter, Floats, View
 from recollect.storage.ranking import distinct
 
 
@@ -55,13 +55,26 @@ def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
 
 
 def cross_encode(
-    view: View, reranker: Reranker, query: str, pool: Pool, best: NDArray[np.int64]
+    view: View,
+    reranker: Reranker,
+    query: str,
+    pool: Pool,
+    best: NDArray[np.int64],
+    allowed: Filter,
 ) -> Pool:
-    """The cross-encoder's logits for the rows named by `best`."""
-    memories = view.load(pool.keys[best].tolist())
-    best = best[np.isin(pool.keys[best], list(memories))]
+    """The cross-encoder's logits for the rows named by `best`. It reads a turn with the one before,
+    where that may be seen."""
+    before = view.standing(pool.columns.before[best], allowed).tolist()
+    keys = pool.keys[best].tolist()
+    memories = view.load(dict.fromkeys([*keys, *filter(None, before)]))
+    pairs = [
+        (at, key, turn)
+        for at, key, turn in zip(best.tolist(), keys, before, strict=True)
+        if key in memories
+    ]
+    texts = [paired_passage(memories[key], memories.get(turn)) for _, key, turn in pairs]
     scores = np.full(len(pool), np.nan, np.float32)
-    scores[best] = reranker.score(query, [paired_passage(m) for m in memories.values()])
+    scores[[at for at, _, _ in pairs]] = reranker.score(query, texts)
     return replace(pool, signals={**pool.signals, "cross": scores})
 
 
