@@ -98,8 +98,10 @@ def distinct(*parts: NDArray[np.int64]) -> NDArray[np.int64]:
 def counted(keys: NDArray[Row]) -> tuple[NDArray[Row], NDArray[np.int64]]:
     """Every key once, ascending, and how often it was there."""
     keys = np.sort(keys)
-    first = np.flatnonzero(_first_of_each(keys))
-    return keys[first], np.diff(first, append=len(keys))
+    first = _first_of_each(keys).nonzero()[0]
+    ends = np.empty_like(first)
+    ends[:-1], ends[-1:] = first[1:], len(keys)
+    return keys[first], ends - first
 
 
 def _first_of_each(ordered: NDArray[Row]) -> NDArray[np.bool_]:

@@ -130,18 +130,20 @@ class Postings:
 
     def newest(self, wanted: NDArray[np.int64], limit: int) -> Rows:
         """The last rows of each id, at most `limit` of them, one id after another."""
-        lows, highs = _bounds(self.tail_ids, wanted)
-        late = np.minimum(highs - lows, limit)
-        more = self.tail_rows[places_before(highs, late)]
         lows, highs = _bounds(self.ids, wanted)
+        if not len(self.tail_ids):
+            return self.rows[places_before(highs, np.minimum(highs - lows, limit))]
+        starts, ends = _bounds(self.tail_ids, wanted)
+        late = np.minimum(ends - starts, limit)
         early = np.minimum(highs - lows, limit - late)
+        more = self.tail_rows[places_before(ends, late)]
         return np.concatenate([self.rows[places_before(highs, early)], more])
 
 
 def places_before(ends: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """So many places before each end."""
-    done = np.cumsum(counts)
-    return np.arange(done[-1] if len(done) else 0) + np.repeat(ends - done, counts)
+    done = counts.cumsum()
+    return np.arange(done[-1] if len(done) else 0) + (ends - done).repeat(counts)
 
 
 def _span(ids: NDArray[np.int64], wanted: int) -> tuple[int, int]:

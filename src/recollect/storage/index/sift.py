@@ -136,7 +136,9 @@ def _coded(
 
 def among_best(rough: NDArray[np.float32], off: float, k: int, floor: float) -> NDArray[np.int64]:
     """Where the k best that are not below the floor can be."""
-    least = floor - off
-    if len(rough) > k:
-        least = max(least, float(np.partition(rough, len(rough) - k)[len(rough) - k]) - 2 * off)
-    return np.flatnonzero(rough >= np.float32(least))
+    near = (rough >= np.float32(floor - off)).nonzero()[0]
+    if len(near) <= k:
+        return near
+    close = rough[near]  # of a large bank a part, and only that is worth parting further
+    least = float(np.partition(close, len(close) - k)[len(close) - k]) - 2 * off
+    return near[close >= np.float32(least)]

@@ -28,8 +28,29 @@ from recollect.storage.ranking import (
 from recollect.types import State
 
 Mask = NDArray[np.bool_]
+Scored = tuple[Rows, NDArray[np.float32]]  # rows that hold a term, and what it adds to their score
 _QUERIES_KEPT = 8  # whose scores are: a recall asks for its own more than once
 _MASKS_KEPT = 64  # every `as_of` is another filter
+_PLACES_KEPT = 65_536  # of terms asked for, at least; of a large bank as many as it has rows
+
+
+class _Parts:
+    """Terms asked for and what each adds, up to so many places in all; then it begins anew."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._places = 0
+        self._held: dict[int, Scored] = {}
+
+    def get(self, term: int) -> Scored | None:
+        return self._held.get(term)
+
+    def keep(self, term: int, scored: Scored) -> Scored:
+        self._places += len(scored[0])
+        if self._places > self._most:
+            self._held, self._places = {}, len(scored[0])
+        self._held[term] = scored
+        return scored
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,8 @@ class Snapshot:
     entity_ids: NDArray[np.int64]
     field_length: NDArray[np.float64]  # summed over all memories, by field
     field_count: NDArray[np.int64]  # memories that have the field
+    # What a store has read of links, a memory's with its key; the next snapshot begins anew.
+    links: dict[int, NDArray[np.float64]] = field(default_factory=dict[int, "NDArray[np.float64]"])
     _masks: dict[Filter, Mask] = field(default_factory=dict[Filter, "Mask"])
     _idf: dict[int, float] = field(default_factory=dict[int, float])
     _bm25: dict[tuple[int, ...], NDArray[np.float32]] = field(
@@ -137,7 +160,7 @@ class Snapshot:
     # --- searches --------------------------------------------------------------------------
 
     def semantic(self, vector: NDArray[np.float32], mask: Mask, k: int, floor: float) -> Found:
-        rows = np.flatnonzero(mask)
+        rows = mask.nonzero()[0]
         if not len(rows):
             return Found.nothing()
         keep = self._near(vector, rows, k, floor)
@@ -154,7 +177,8 @@ class Snapshot:
         few, codes = len(rows) * 3 <= len(self.keys), self.coding.of(self.vectors)
         if codes is not None:
             rough, off = (codes.at(rows) if few else codes).rough(vector)
-            rows = rows[among_best(rough if few else rough[rows], off, k, floor)]
+            every = few or len(rows) == len(rough)
+            rows = rows[among_best(rough if every else rough[rows], off, k, floor)]
             if len(rows) <= SIFTED + k:
                 return rows
             few = True  # as good as equal, by the thousand
@@ -186,17 +210,32 @@ class Snapshot:
 
     def _score(self, terms: Sequence[int]) -> NDArray[np.float32]:
         scores = np.zeros(len(self.keys), np.float32)
-        average = self._average_lengths()
         for term in terms:
-            rows, (length, tf, fields) = self.terms.get(term)
-            if not self.whole:
-                live = self.alive[rows]
-                rows, length, tf, fields = rows[live], length[live], tf[live], fields[live]
-            if not len(rows):
-                continue
-            rows, weighted = weighted_tf(rows, length, tf, fields, average)
-            scores[rows] += np.float32(self._weight(term, len(rows))) * saturate(weighted)
+            rows, part = self._part(term)
+            scores[rows] += part
         return scores
+
+    def _part(self, term: int) -> Scored:
+        """What a term adds, and to which rows. Many queries ask for the same few words, and those
+        stand in the most memories."""
+        found = self._parts.get(term)
+        if found is None:
+            rows, weighted = self._weighted(term)
+            part = np.float32(self._weight(term, len(rows))) * saturate(weighted)
+            found = self._parts.keep(term, (rows, part))
+        return found
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        return _Parts(max(_PLACES_KEPT, len(self.keys)))
+
+    def _weighted(self, term: int) -> Scored:
+        """The rows that hold a term, and how much of it, as BM25F weighs fields and lengths."""
+        rows, (length, tf, fields) = self.terms.get(term)
+        if not self.whole:
+            live = self.alive[rows]
+            rows, length, tf, fields = rows[live], length[live], tf[live], fields[live]
+        return weighted_tf(rows, length, tf, fields, self._average_lengths)
 
     def keyword_ceiling(self, terms: Sequence[int]) -> float:
         """The score of a memory that holds every term without end; terms the bank has never
@@ -213,6 +252,7 @@ class Snapshot:
             found = self._idf[term] = idf(self.size, containing)
         return found
 
+    @cached_property
     def _average_lengths(self) -> NDArray[np.float32]:
         count = np.maximum(self.field_count, 1)
         return np.maximum(self.field_length / count, 1e-9).astype(np.float32)

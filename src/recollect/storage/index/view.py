@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,33 @@ from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.ranking import counted, distinct, widened
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
-_COLUMNS = tuple(field.name for field in fields(Columns))[1:]
+_COLUMNS = frozenset(field.name for field in fields(Columns)) - {"keys"}
+
+
+class _Gathered(Columns):
+    """Each column is gathered when it is first asked for: most recalls ask for half of them."""
+
+    __slots__ = ("_held", "_rows")
+    _held: Mapping[str, NDArray[Any]]
+    _rows: NDArray[np.int64]
+
+    @staticmethod
+    def of(snapshot: Snapshot, keys: Keys) -> Columns:
+        made = object.__new__(_Gathered)
+        for name, value in (
+            ("keys", keys),
+            ("_held", snapshot.columns),
+            ("_rows", snapshot.rows_of(keys)),
+        ):
+            object.__setattr__(made, name, value)
+        return made
+
+    def __getattr__(self, name: str) -> NDArray[Any]:  # of what is not there yet
+        if name not in _COLUMNS:
+            raise AttributeError(name)
+        column = self._held[name].take(self._rows)
+        object.__setattr__(self, name, column)
+        return column
 
 
 class IndexedView(ABC):
@@ -146,8 +173,7 @@ class IndexedView(ABC):
     # --- what is known of given memories -------------------------------------------------
 
     def columns(self, keys: Keys) -> Columns:
-        rows, held = self.snapshot.rows_of(keys), self.snapshot.columns
-        return Columns(keys, *[held[name].take(rows) for name in _COLUMNS])
+        return _Gathered.of(self.snapshot, keys)
 
     # --- under the write lock ---------------------------------------------------------------
 

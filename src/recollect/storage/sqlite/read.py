@@ -39,6 +39,8 @@ _LINKS = f"""WITH seed AS (SELECT value AS key FROM json_each(?2)),
         JOIN links INDEXED BY links_target ON links.bank = ?1 AND links.target = key)
     SELECT key, other, causal, max(weight) FROM linked GROUP BY key, other, causal
     ORDER BY key, max(weight) DESC, other, causal"""
+_NO_LINKS = np.empty((0, 4))
+_LINKED_KEPT = 20_000  # memories of a bank whose links are kept
 
 
 class SqliteView(IndexedView):
@@ -64,15 +66,34 @@ class SqliteView(IndexedView):
         """Nothing to let go of: connections belong to threads, snapshots to whoever holds them."""
 
     def links_of(self, keys: Keys) -> Edges:
-        asked = orjson.dumps(keys.tolist()).decode()
-        found = self._execute(_LINKS, (self.number, asked))
-        table = np.fromiter(chain.from_iterable(found), np.float64, 4 * len(found)).reshape(-1, 4)
+        wanted = sorted(set(keys.tolist()))
+        found = {k: self.snapshot.links.get(k) for k in wanted}
+        missing = [k for k in wanted if found[k] is None]
+        if missing:
+            found |= self._read_links(missing)
+        table = np.concatenate([t for t in found.values() if t is not None] or [_NO_LINKS])
         return Edges(
             table[:, 0].astype(np.int64),
             table[:, 1].astype(np.int64),
             table[:, 3].astype(np.float32),
             table[:, 2].astype(np.int8),
         )
+
+    def _read_links(self, keys: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        """Kept with the snapshot: what is near to many queries is asked for again and again."""
+        asked = orjson.dumps(keys).decode()
+        rows = self._execute(_LINKS, (self.number, asked))
+        table = np.fromiter(chain.from_iterable(rows), np.float64, 4 * len(rows)).reshape(-1, 4)
+        cuts = table[:, 0].searchsorted(keys).tolist()
+        found = {
+            key: table[start:end]
+            for key, start, end in zip(keys, cuts, [*cuts[1:], len(table)], strict=True)
+        }
+        held = self.snapshot.links
+        if len(held) > _LINKED_KEPT:
+            held.clear()
+        held.update(found)
+        return found
 
     # --- rows of the file ----------------------------------------------------------------
 
