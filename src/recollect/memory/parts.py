@@ -32,6 +32,7 @@ class Parts:
         self._model_lock = threading.Lock()
         self._store = open_store(self._where(), settings, self._identity)
         self._configs: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        self._fitting: ModelIdentity | None = None  # of the bank checked last
 
     @property
     def store(self) -> Store:
@@ -108,6 +109,8 @@ class Parts:
         from recollect.models.base import Expecting
 
         held = held or self._store.model_of(bank)
+        if held == self._fitting:
+            return
         model = self.embedder
         if held[0] == model.name and isinstance(model, Expecting) and model.expect(held[1]):
             return
@@ -125,6 +128,7 @@ class Parts:
                 f"this process uses {mine[0]} ({mine[1]})",
                 hint=way_back(held[0], bank),
             )
+        self._fitting = held
 
     def close(self) -> None:
         workers = self.__dict__.pop("_workers", None)

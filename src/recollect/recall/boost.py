@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.lifecycle import FACTOR, FROM, Freshness
-from recollect.recall.pool import Pool, Support
+from recollect.recall.pool import Pool, Support, change
 from recollect.storage.base import NO_TIME, Columns, Floats
 from recollect.types import MemoryType, State, Window
 
@@ -49,8 +49,8 @@ def boost(
     }
     final = pool.relevance
     for factor in factors.values():
-        final = final * factor
-    return replace(pool, factors=factors, final=final)
+        final = final if factor is plain else final * factor
+    return change(pool, factors=factors, final=final)
 
 
 def stand_back(pool: Pool) -> Pool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.storage.base import Columns, Floats, Keys
 from recollect.types import Arm
+from recollect.types.making import changer
 
 if TYPE_CHECKING:
     from recollect.recall.relevance import Calibration
@@ -94,3 +95,6 @@ class Pool:
     def at(self, key: int) -> int | None:
         found = np.flatnonzero(self.keys == key)
         return int(found[0]) if len(found) else None
+
+
+change = changer(Pool)  # what `dataclasses.replace` does, for stages that every recall passes

@@ -21,7 +21,7 @@ import orjson
 from recollect.language.dates import to_micros
 from recollect.recall.around import around
 from recollect.recall.boost import DAY, YEAR_DAYS
-from recollect.recall.pool import Numbers, Pool
+from recollect.recall.pool import Numbers, Pool, change
 from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Filter, Floats, View
 from recollect.types import Arm, Window
@@ -84,7 +84,7 @@ def evidence(
         "window": _window(pool.columns, query),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
     }
-    return replace(pool, signals={**pool.signals, **signals})
+    return change(pool, signals={**pool.signals, **signals})
 
 
 def _keyword(view: View, query: Query, pool: Pool) -> Floats:
@@ -178,9 +178,12 @@ def judge(pool: Pool, calibration: Calibration) -> Pool:
     }
     logit = np.full(len(pool), calibration.bias)
     for term in terms.values():
-        unknown = np.isnan(term)
-        logit += np.where(unknown, np.float32(0), term) if unknown.any() else term
-    return replace(
+        logit += term
+    if np.isnan(logit).any():  # what nobody looked at adds nothing
+        logit = np.full(len(pool), calibration.bias)
+        for term in terms.values():
+            logit += np.where(np.isnan(term), np.float32(0), term)
+    return change(
         pool,
         terms=terms,
         logit=logit,
@@ -196,9 +199,9 @@ def settle(pool: Pool) -> Pool:
     numpy's will do: it is ten times as fast, and differs in the last bit now and then."""
     own = _chances(pool.logit if pool.bridged is None else pool.logit + pool.bridged.lift)
     if pool.support is None:
-        return replace(pool, relevance=own)
+        return change(pool, relevance=own)
     support = replace(pool.support, own=own)
-    return replace(pool, relevance=support.either(), support=support)
+    return change(pool, relevance=support.either(), support=support)
 
 
 def spread(pool: Pool) -> Pool:

@@ -42,6 +42,9 @@ class Floors:
     final: float | None = None
 
 
+_NO_FLOORS = Floors()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest:
     query: str
@@ -64,7 +67,7 @@ class RecallRequest:
     include_source_facts: bool = False
     max_source_fact_tokens: int | None = 4096  # None = no limit
     max_tokens_per_observation: int | None = None
-    floors: Floors = field(default_factory=lambda: Floors())
+    floors: Floors = _NO_FLOORS
     without: frozenset[str] = frozenset()  # parts left out, for ablations
 
 
@@ -185,14 +188,16 @@ def _whole_number(name: str, value: Any, least: int) -> None:
 
 
 def _floors(given: Mapping[str, float | None] | None) -> Floors:
-    known = [f.name for f in fields(Floors)]
-    if given is not None and not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if given is None:
+        return _NO_FLOORS
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"min_scores is {given!r}", hint='for example {"semantic": 0.4}')
-    for name, value in (given or {}).items():
+    known = [f.name for f in fields(Floors)]
+    for name, value in given.items():
         _one_of("a floor of min_scores", name, known)
         if value is not None and not (_number(value) and 0 <= value < math.inf):
             raise InvalidInput(f"min_scores.{name} is {value!r}", hint="give a number from 0 up")
-    return Floors(**(given or {}))
+    return Floors(**given)
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
