@@ -83,6 +83,15 @@ class RawPaths:
         await self._app(scope, receive, send)
 
 
+class Compressed(GZipMiddleware):
+    """For who asks for it. Others are not kept waiting for a look at what they get: no cache is to
+    keep an answer, so none needs to be told what it depends on."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = any(b"gzip" in v for k, v in scope.get("headers", ()) if k == b"accept-encoding")
+        await (super().__call__ if asked else self.app)(scope, receive, send)
+
+
 def create_app(
     memory: Recollect, *, on_ready: Callable[[], None] | None = None, together: Path | None = None
 ) -> FastAPI:
@@ -166,7 +175,7 @@ def _add_middleware(app: FastAPI, serving: Serving) -> None:
     settings = serving.memory.settings
     app.add_middleware(RawPaths)
     app.add_middleware(BodyLimit, limit=serving.body_limit, streamed=is_streamed)
-    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
+    app.add_middleware(Compressed, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,

@@ -1,4 +1,5 @@
-"""HTTP as compiled code reads it, with bounds on what a client may keep a server waiting for.
+"""HTTP as compiled code reads it, with bounds on what a client may keep a server waiting for, and
+answers that are sent at once.
 
 uvicorn's other reader, in Python, has a bound on what comes before a body; this one would gather a
 header for as long as somebody sends one. And neither would ever let go of who says half a request,
@@ -7,14 +8,46 @@ or asks and never reads the answer: half-open connections would stay until the s
 
 from __future__ import annotations
 
-from asyncio import TimerHandle, Transport
-from typing import Any
+from asyncio import AbstractEventLoop, TimerHandle, Transport
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LONGEST_HEAD = 64 * 1024  # bytes, as uvicorn's other reader has it
 STALLED_S = 60.0  # without a byte either way, while it is the client's turn
 STOPPING_S = 5.0  # the same, when the server was told to stop
+
+
+class _AtOnce:
+    """A transport as an answer uses it: what is written in one breath, head and body, is one system
+    call here and one for who reads it. uvicorn writes them one by one."""
+
+    __slots__ = ("_held", "_loop", "_transport")
+
+    def __init__(self, transport: Transport, loop: AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._held is not None:
+            self._transport.write(b"".join((self._held, data)))
+            self._held = None
+        else:
+            self._held = data
+            self._loop.call_soon(self.flush)
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def flush(self) -> None:
+        if self._held is not None:
+            self._transport.write(self._held)
+            self._held = None
 
 
 class BoundedHeads(HttpToolsProtocol):
@@ -29,6 +62,7 @@ class BoundedHeads(HttpToolsProtocol):
 
     def connection_made(self, transport: Transport) -> None:
         super().connection_made(transport)
+        self._at_once = _AtOnce(transport, self.loop)
         self._look_in(STALLED_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -43,6 +77,11 @@ class BoundedHeads(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         super().on_headers_complete()
+        self.cycle.transport = cast("Transport", self._at_once)
+
+    def on_response_complete(self) -> None:
+        self._at_once.flush()  # a head without a body
+        super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
