@@ -12,6 +12,7 @@ import pytest
 from recollect import Recollect, testing
 from recollect.config import cores
 from recollect.memory import reading
+from recollect.recall import retrieve
 from recollect.types import StageEvent
 
 QUERIES = [f"What about fact {i}?" for i in range(24)]
@@ -73,3 +74,48 @@ def test_a_recall_inside_a_recall_does_not_wait_for_itself(
         list(pool.map(lambda q: memory.recall("b", q, on_event=ask), QUERIES[:callers]))
     assert len(inner) == callers
     assert all(inner)
+
+
+def threads_of_arms(memory: Recollect, callers: int) -> list[bool]:
+    """Of each recall, whether the keyword arm ran on the thread that embedded the query; all of them
+    have begun before any goes on."""
+    met = threading.Barrier(callers, timeout=60)
+
+    def meet(event: StageEvent) -> None:
+        if (event.stage, event.phase) == ("understand", "start"):
+            met.wait()
+
+    def ask(query: str) -> bool:
+        result = memory.recall("b", query, trace=True, on_event=meet)
+        assert result.trace is not None
+        ran = {s.stage: s.thread for s in result.trace.stages}
+        return ran["keyword"] == ran["embed"]
+
+    with ThreadPoolExecutor(callers) as pool:
+        return list(pool.map(ask, QUERIES[:callers]))
+
+
+def test_recalls_that_are_under_way_together_keep_their_arms(
+    memory: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LONGEST_WAIT", 0.05)  # on a single core the second waits so long
+    assert any(threads_of_arms(memory, callers=2))
+
+
+def test_a_process_among_several_keeps_its_arms() -> None:
+    with testing.open_fake(":memory:", workers=2) as memory:
+        memory.retain("b", ["Alice rows."])
+        assert threads_of_arms(memory, callers=1) == [True]
+
+
+def test_an_arm_that_fails_on_its_own_thread_is_left_out(
+    memory: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("no postings")
+
+    monkeypatch.setattr(retrieve, "keyword", fails)
+    with testing.open_fake(":memory:", workers=2) as shared:
+        shared.retain("b", ["Alice rows."])
+        result = shared.recall("b", "Who rows?", trace=True)
+    assert [(d.part, d.reason) for d in result.degraded] == [("keyword", "ValueError: no postings")]

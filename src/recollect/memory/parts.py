@@ -60,8 +60,10 @@ class Parts:
         return ThreadPoolExecutor(max(4, 4 * self.settings.threads), thread_name_prefix="recollect")
 
     @cached_property
-    def _turns(self) -> threading.BoundedSemaphore:
-        return threading.BoundedSemaphore(recalls_at_once(self.settings))
+    def _turns(self):
+        from recollect.recall.turns import Turns
+
+        return Turns(recalls_at_once(self.settings), shared=self.settings.workers > 1)
 
     @cached_property
     def _recalling(self):
@@ -73,7 +75,7 @@ class Parts:
         spec = None if named == "default" else named if own else "none"
         reranker = cache(lambda: load_reranker(spec))  # loaded by the first recall that uses it
         shown = CROSSED_OWN if own else CROSSED
-        return Recalling(self.embedder, reranker, shown, self.settings, self._workers)
+        return Recalling(self.embedder, reranker, shown, self.settings, self._workers, self._turns)
 
     @cached_property
     def _retaining(self):

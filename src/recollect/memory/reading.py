@@ -112,21 +112,16 @@ class Reading(Parts):
 
     @contextmanager
     def _in_turn(self, view: View, request: RecallRequest, run: Run) -> Generator[None]:
-        """A courtesy, not a lock: who has waited long enough goes on, so that a recall inside a
-        callback of another never waits for itself. What waits for a server needs no turn."""
+        """What waits for a server needs no turn."""
         models = f"{self.settings.embedder} {self.settings.reranker}"
         if isinstance(view, GatheringView) or "://" in models:
             yield
             return
         wait = LONGEST_WAIT if request.deadline_ms is None else request.deadline_ms / 4000
-        turns, begun = self._turns, time.perf_counter()
-        taken = turns.acquire(timeout=min(wait, LONGEST_WAIT))
-        run.note(turn_wait_ms=round((time.perf_counter() - begun) * 1e3, 3))
-        try:
+        begun = time.perf_counter()
+        with self._turns.taken(min(wait, LONGEST_WAIT)):
+            run.note(turn_wait_ms=round((time.perf_counter() - begun) * 1e3, 3))
             yield
-        finally:
-            if taken:
-                turns.release()
 
     def _request(self, bank: str, query: str, options: Mapping[str, Any]) -> RecallRequest:
         from recollect.recall.fuzzy import asks, resolved

@@ -40,6 +40,7 @@ from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.succeed import succeed
 from recollect.recall.then import columns_then
+from recollect.recall.turns import Turns
 from recollect.recall.understand import Query, by_event, understand
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
@@ -61,6 +62,7 @@ class Recalling:
     crossed: Mapping[str, int]  # by budget: how many of the best the cross-encoder is shown
     settings: Settings
     workers: ThreadPoolExecutor
+    turns: Turns
 
 
 def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> RecallResult:
@@ -83,7 +85,7 @@ def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
     """Everything but packing: understand → retrieve → fuse → rerank → bridge → follow → boost → answerable."""
     deadline = Deadline(run, request.deadline_ms)
-    line = Line(with_.workers, run, deadline)
+    line = Line(with_.workers, with_.turns, run, deadline)
     depth = search_depth(request, with_.settings)
     query = _understood(with_, view, request, run, line)
     with run.stage("retrieve"):

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from recollect.recall.arms.keyword import keyword
 from recollect.recall.arms.semantic import semantic
 from recollect.recall.arms.temporal import bounds, temporal
 from recollect.recall.request import RecallRequest
+from recollect.recall.turns import Turns
 from recollect.recall.understand import Query
 from recollect.storage.base import Ask, Floats, Found, GatheringView, View
 from recollect.telemetry import Run
@@ -75,8 +76,11 @@ class Search:
 class Line:
     """Where the arms run, and how long anybody waits for them."""
 
-    def __init__(self, workers: ThreadPoolExecutor, run: Run, deadline: Deadline) -> None:
+    def __init__(
+        self, workers: ThreadPoolExecutor, turns: Turns, run: Run, deadline: Deadline
+    ) -> None:
         self._workers = workers
+        self._turns = turns
         self._run = run
         self._deadline = deadline
 
@@ -85,8 +89,8 @@ class Line:
         return self._deadline.over
 
     def start(self, name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
-        """On a worker; or on this thread, which would only wait, when no deadline could come.
-        Gives what waits for the answer."""
+        """On a worker; or on this thread, when no deadline could come: where it would only wait, or
+        where others need the cores. Gives what waits for the answer."""
 
         def timed() -> T:
             with self._run.stage(name) as span:
@@ -96,12 +100,10 @@ class Line:
                 return found
 
         left = self._deadline.left()
-        if left is not None:
-            return partial(
-                _finish, self._workers.submit(_bounded, timed, left), timed, self._deadline
-            )
-        future = _done(timed) if here else self._workers.submit(timed)
-        return partial(_finish, future, timed, self._deadline)
+        if left is None and (here or self._turns.crowded):
+            return _done(timed)
+        bounded = timed if left is None else partial(_bounded, timed, left)
+        return partial(_finish, self._workers.submit(bounded), timed, self._deadline)
 
     def needed(self, part: str, answer: Callable[[], T]) -> T | None:
         """The answer; without it there is nothing to go on with, unless the deadline came first."""
@@ -203,13 +205,17 @@ def _bounded(work: Callable[[], T], seconds: float) -> T:
         return work()
 
 
-def _done(work: Callable[[], T]) -> Future[T]:
-    future: Future[T] = Future()
+def _done(work: Callable[[], T]) -> Callable[[], T]:
+    """Done at once; as with a worker, what went wrong is told to whoever asks for the answer."""
     try:
-        future.set_result(work())
-    except Exception as error:  # noqa: BLE001  as a worker would
-        future.set_exception(error)
-    return future
+        found = work()
+    except Exception as error:  # noqa: BLE001  raised by `_fail`
+        return partial(_fail, error)
+    return lambda: found
+
+
+def _fail(error: Exception) -> NoReturn:
+    raise error
 
 
 class _Overdue(Exception):
