@@ -14,8 +14,8 @@ from fastapi import Request
 
 from recollect.memory.parts import recalls_at_once
 from recollect.server.keys import Gate
+from recollect.server.lane import PATIENCE_S, Lane
 from recollect.server.operations import HINDSIGHT_NAMES, Operations
-from recollect.server.turns import PATIENCE_S, Turns
 
 if TYPE_CHECKING:
     from recollect.config import Settings
@@ -28,7 +28,7 @@ T = TypeVar("T")
 READERS, WRITERS = 8, 4
 
 
-def _lane(name: str, threads: int) -> ThreadPoolExecutor:
+def _threads(name: str, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{name}")
 
 
@@ -44,17 +44,17 @@ class Serving:
     audit: Audit | None = None
     started: float = field(default_factory=time.monotonic)
     warm: bool = False
-    _turns: Turns = field(init=False)
-    _reading: ThreadPoolExecutor = field(default_factory=lambda: _lane("read", READERS))
-    _writing: ThreadPoolExecutor = field(default_factory=lambda: _lane("write", WRITERS))
+    _computing: Lane = field(init=False)
+    _reading: ThreadPoolExecutor = field(default_factory=lambda: _threads("read", READERS))
+    _writing: ThreadPoolExecutor = field(default_factory=lambda: _threads("write", WRITERS))
 
     def __post_init__(self) -> None:
-        self._turns = Turns(_worth_computing(self.memory.settings), READERS)
+        self._computing = Lane(_worth_computing(self.memory.settings), READERS)
 
     async def recall(self, work: Callable[[], T], deadline_ms: float | None = None) -> T:
         """Reading that computes: in turn. With a deadline it is begun at once, since its clock runs
         from there; the memory knows how long it may then wait."""
-        return await self._turns.take(work, PATIENCE_S if deadline_ms is None else 0)
+        return await self._computing.take(work, PATIENCE_S if deadline_ms is None else 0)
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
@@ -78,7 +78,7 @@ class Serving:
 
     def close(self) -> None:
         """Finishes what was accepted."""
-        self._turns.close()
+        self._computing.close()
         self._reading.shutdown(wait=True)
         self._writing.shutdown(wait=True)
         self.operations.stop()

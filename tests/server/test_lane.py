@@ -11,9 +11,9 @@ import pytest
 
 from recollect.config import Settings, cores
 from recollect.memory.parts import recalls_at_once
+from recollect.server.lane import Lane
 from recollect.server.observe import request_id
 from recollect.server.serving import READERS, _worth_computing
-from recollect.server.turns import Turns
 
 PATIENCE_S = 60
 FOR_EVER = 1e6
@@ -39,11 +39,11 @@ class Held:
 
 
 @pytest.fixture
-def turns() -> Iterator[Callable[[int, int], Turns]]:
-    made: list[Turns] = []
+def lanes() -> Iterator[Callable[[int, int], Lane]]:
+    made: list[Lane] = []
 
-    def make(at_once: int, most: int) -> Turns:
-        made.append(Turns(at_once, most))
+    def make(at_once: int, most: int) -> Lane:
+        made.append(Lane(at_once, most))
         return made[-1]
 
     yield make
@@ -62,8 +62,8 @@ async def begun(work: Awaitable[Any]) -> asyncio.Future[Any]:
     return asked
 
 
-async def test_no_more_compute_at_once_than_are_worth_it(turns: Any) -> None:
-    lane = turns(2, 8)
+async def test_no_more_compute_at_once_than_are_worth_it(lanes: Any) -> None:
+    lane = lanes(2, 8)
     held = [Held() for _ in range(5)]
     asked = [await begun(lane.take(work, FOR_EVER)) for work in held]
     for first, second in ((0, 1), (1, 2), (2, 3), (3, 4)):
@@ -75,14 +75,14 @@ async def test_no_more_compute_at_once_than_are_worth_it(turns: Any) -> None:
     await ended(*asked)
 
 
-async def test_one_at_a_time_needs_one_thread(turns: Any) -> None:
-    lane = turns(1, 8)
+async def test_one_at_a_time_needs_one_thread(lanes: Any) -> None:
+    lane = lanes(1, 8)
     names = await ended(*(lane.take(threading.get_ident, FOR_EVER) for _ in range(20)))
     assert len(set(names)) == 1
 
 
-async def test_the_thread_that_was_at_work_last_is_the_next(turns: Any) -> None:
-    lane = turns(2, 8)
+async def test_the_thread_that_was_at_work_last_is_the_next(lanes: Any) -> None:
+    lane = lanes(2, 8)
     first, second = Held(), Held()
     both = [await begun(lane.take(work)) for work in (first, second)]
     first.let_go()
@@ -93,8 +93,8 @@ async def test_the_thread_that_was_at_work_last_is_the_next(turns: Any) -> None:
     assert alone == [name] * 5
 
 
-async def test_who_cannot_wait_is_begun_while_there_are_threads(turns: Any) -> None:
-    lane = turns(1, 2)
+async def test_who_cannot_wait_is_begun_while_there_are_threads(lanes: Any) -> None:
+    lane = lanes(1, 2)
     held = [Held() for _ in range(3)]
     asked = [await begun(lane.take(work, 0)) for work in held]
     await ended(held[0].has_begun(), held[1].has_begun())
@@ -105,8 +105,8 @@ async def test_who_cannot_wait_is_begun_while_there_are_threads(turns: Any) -> N
     await ended(*asked)
 
 
-async def test_a_caller_who_went_away_is_passed_over(turns: Any) -> None:
-    lane = turns(1, 8)
+async def test_a_caller_who_went_away_is_passed_over(lanes: Any) -> None:
+    lane = lanes(1, 8)
     held, never = Held(), Held()
     first = await begun(lane.take(held))
     gone = await begun(lane.take(never, FOR_EVER))
@@ -118,8 +118,8 @@ async def test_a_caller_who_went_away_is_passed_over(turns: Any) -> None:
     assert not never.begun.is_set()
 
 
-async def test_a_caller_who_went_away_at_work_leaves_the_turn_to_the_next(turns: Any) -> None:
-    lane = turns(1, 8)
+async def test_a_caller_who_went_away_at_work_leaves_the_turn_to_the_next(lanes: Any) -> None:
+    lane = lanes(1, 8)
     held = Held()
     gone = await begun(lane.take(held))
     await held.has_begun()
@@ -129,15 +129,15 @@ async def test_a_caller_who_went_away_at_work_leaves_the_turn_to_the_next(turns:
     assert await ended(next_one) == ["next"]
 
 
-async def test_what_goes_wrong_is_told_to_who_asked(turns: Any) -> None:
-    lane = turns(1, 8)
+async def test_what_goes_wrong_is_told_to_who_asked(lanes: Any) -> None:
+    lane = lanes(1, 8)
     with pytest.raises(ZeroDivisionError):
         await lane.take(lambda: 1 / 0)
     assert await ended(lane.take(lambda: "well")) == ["well"]
 
 
-async def test_each_runs_with_its_own_request(turns: Any) -> None:
-    lane = turns(1, 8)
+async def test_each_runs_with_its_own_request(lanes: Any) -> None:
+    lane = lanes(1, 8)
 
     async def ask(name: str) -> str:
         request_id.set(name)
@@ -148,7 +148,7 @@ async def test_each_runs_with_its_own_request(turns: Any) -> None:
 
 
 async def test_what_was_begun_is_finished_when_it_closes() -> None:
-    lane, held = Turns(1, 8), Held()
+    lane, held = Lane(1, 8), Held()
     asked = await begun(lane.take(held))
     await held.has_begun()
     closing = asyncio.create_task(asyncio.to_thread(lane.close))

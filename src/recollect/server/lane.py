@@ -37,7 +37,7 @@ class _Job:
 _Jobs = SimpleQueue[_Job | None]
 
 
-class Turns:
+class Lane:
     """Used from one event loop at a time, which alone changes what is in here."""
 
     def __init__(self, at_once: int, most: int) -> None:
