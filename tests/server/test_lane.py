@@ -118,6 +118,18 @@ async def test_a_caller_who_went_away_is_passed_over(lanes: Any) -> None:
     assert not never.begun.is_set()
 
 
+async def test_nobody_hurries_for_a_caller_who_went_away(lanes: Any) -> None:
+    lane = lanes(1, 8)
+    held, never = Held(), Held()
+    first = await begun(lane.take(held))
+    gone = await begun(lane.take(never, 0))
+    gone.cancel()
+    await asyncio.sleep(0.001)  # its time has come
+    held.let_go()
+    await ended(first, lane.take(lambda: "next", FOR_EVER))
+    assert not never.begun.is_set()
+
+
 async def test_a_caller_who_went_away_at_work_leaves_the_turn_to_the_next(lanes: Any) -> None:
     lane = lanes(1, 8)
     held = Held()

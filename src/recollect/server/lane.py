@@ -68,7 +68,7 @@ class Lane:
         """It has waited long enough. With no thread left it is the next, as it was."""
         if self._busy < self._most:
             self._waiting.remove(job)
-            self._begin(job)
+            self._next(job)
 
     def _another(self) -> _Jobs:
         jobs: _Jobs = SimpleQueue()
