@@ -105,10 +105,11 @@ class Run:
         name: str = "recall",
         bank: str | None = None,
         cpu: bool = False,
+        waited: float = 0.0,  # seconds, for its turn; they count
     ) -> None:
         # A thread's CPU clock is a system call, up to 60 µs on some machines: only when asked.
         self._cpu: Callable[[], float] = time.thread_time if cpu else float
-        self._began = time.perf_counter()
+        self._began = time.perf_counter() - waited
         self._on_event = on_event
         self._lock = threading.Lock()
         self._stages: list[StageTrace] = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
@@ -43,6 +44,18 @@ class Reading(Parts):
         max_entity_tokens, include_source_facts, max_source_fact_tokens,
         max_tokens_per_observation, prefer_observations, min_score, min_scores (semantic, keyword,
         reranker, final), expand_hops, verbosity, as_of, deadline_ms, trace."""
+        # First of all: threads that only prepare to wait take Python's lock from those that compute.
+        with self._turns.taken(_patience(options)) if self._alone else nullcontext(0.0) as waited:
+            return self._recall(bank, query, options, on_event, waited)
+
+    def _recall(
+        self,
+        bank: str,
+        query: str,
+        options: RecallOptions,
+        on_event: OnEvent | None,
+        waited: float,
+    ) -> RecallResult:
         from recollect.recall.pipeline import recall
 
         request = self._request(bank, query, options)
@@ -51,7 +64,8 @@ class Reading(Parts):
         self._checked(bank, view.model)
         request = self._configured(bank, view.seq, request, options)
         key = (bank, view.seq, _as_cached(request, options))
-        with closing(view), Run(on_event, name="recall", bank=bank, cpu=request.trace) as run:
+        watched = Run(on_event, name="recall", bank=bank, cpu=request.trace, waited=waited)
+        with closing(view), watched as run:
             measured = request.trace or request.deadline_ms is not None  # it is about this very run
             held = None if measured else self._cache.get(key)
             if held is not None:
@@ -59,7 +73,8 @@ class Reading(Parts):
                 if on_event:
                     on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
                 return replace(held, cached=True)
-            with self._in_turn(view, request, run):
+            with self._in_turn(view, options) as more:
+                run.note(turn_wait_ms=round((waited + more) * 1e3, 3))
                 result = recall(self._recalling, view, request, run)
             run.note(cached=False, results=len(result))
             if not result.degraded:
@@ -110,18 +125,21 @@ class Reading(Parts):
             self._workers.submit(self._load_models, reranked)
             self._workers.submit(_load_words, query, request.now)
 
+    @cached_property
+    def _alone(self) -> bool:
+        """Whether store and models are all in this process: what waits for a server needs no turn."""
+        settings = self.settings
+        return "://" not in f"{settings.db} {settings.embedder} {settings.reranker}"
+
     @contextmanager
-    def _in_turn(self, view: View, request: RecallRequest, run: Run) -> Generator[None]:
-        """What waits for a server needs no turn."""
+    def _in_turn(self, view: View, options: RecallOptions) -> Generator[float]:
+        """For a bank on a server of which this process holds the index: that is computed here."""
         models = f"{self.settings.embedder} {self.settings.reranker}"
         if isinstance(view, GatheringView) or "://" in models:
-            yield
+            yield 0.0
             return
-        wait = LONGEST_WAIT if request.deadline_ms is None else request.deadline_ms / 4000
-        begun = time.perf_counter()
-        with self._turns.taken(min(wait, LONGEST_WAIT)):
-            run.note(turn_wait_ms=round((time.perf_counter() - begun) * 1e3, 3))
-            yield
+        with self._turns.taken(_patience(options)) as waited:
+            yield waited
 
     def _request(self, bank: str, query: str, options: Mapping[str, Any]) -> RecallRequest:
         from recollect.recall.fuzzy import asks, resolved
@@ -150,6 +168,14 @@ class Reading(Parts):
             found = self._store.bank(bank)
             held = self._configs[bank] = (seq, {} if found is None else found.config)
         return configured(request, held[1], options)
+
+
+def _patience(options: RecallOptions) -> float:
+    """How long a recall waits for its turn: seconds, and no more than a quarter of what time it has."""
+    given: Any = options.get("deadline_ms")
+    if isinstance(given, int | float) and 0 < given < math.inf:  # what cannot be is refused later
+        return min(given / 4000, LONGEST_WAIT)
+    return LONGEST_WAIT
 
 
 def _as_cached(request: RecallRequest, options: Mapping[str, Any]) -> RecallRequest:

@@ -8,13 +8,18 @@ handing an arm to a worker costs more than an arm that searches in memory.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 
 
 class Turns:
     def __init__(self, together: int, *, shared: bool = False) -> None:
-        self._seats = threading.BoundedSemaphore(together)
+        # A semaphore of Python's own is Python code, which wakes up only to wait for Python's lock.
+        self._seats: SimpleQueue[None] = SimpleQueue()
+        for _ in range(together):
+            self._seats.put(None)
         self._shared = shared  # the cores, with other processes behind one address
         self._asking: set[int] = set()  # threads that recall, or wait for it
 
@@ -26,20 +31,27 @@ class Turns:
         return mine and (self._shared or len(self._asking) > 1)
 
     @contextmanager
-    def taken(self, wait: float) -> Generator[None]:
-        """A turn, which is waited for so many seconds at most: a courtesy, not a lock. A recall inside a
-        callback of another is part of the other's turn."""
-        me = threading.get_ident()
+    def taken(self, wait: float) -> Generator[float]:
+        """A turn, and how long it was waited for: so many seconds at most, for it is a courtesy, not a
+        lock. Who has a turn, as a recall inside a callback of another does, needs no second one."""
+        me, begun = threading.get_ident(), time.perf_counter()
         if me in self._asking:
-            yield
+            yield 0.0
             return
         self._asking.add(me)
         try:
-            seated = self._seats.acquire(timeout=wait)
+            seated = self._seated(wait)
             try:
-                yield
+                yield time.perf_counter() - begun
             finally:
                 if seated:
-                    self._seats.release()
+                    self._seats.put(None)
         finally:
             self._asking.discard(me)
+
+    def _seated(self, wait: float) -> bool:
+        try:
+            self._seats.get(timeout=wait)
+        except Empty:
+            return False
+        return True
