@@ -13,6 +13,9 @@ from recollect import Recollect, testing
 from recollect.config import cores
 from recollect.memory import reading
 from recollect.recall import retrieve
+from recollect.recall.turns import Turns
+from recollect.storage.base import View
+from recollect.telemetry import Run
 from recollect.types import StageEvent
 
 QUERIES = [f"What about fact {i}?" for i in range(24)]
@@ -119,3 +122,56 @@ def test_an_arm_that_fails_on_its_own_thread_is_left_out(
         shared.retain("b", ["Alice rows."])
         result = shared.recall("b", "Who rows?", trace=True)
     assert [(d.part, d.reason) for d in result.degraded] == [("keyword", "ValueError: no postings")]
+
+
+# --- before anything else --------------------------------------------------------------------
+
+
+def test_who_waits_for_a_turn_has_read_nothing_yet(
+    memory: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LONGEST_WAIT", 60)
+    lock, running, most = threading.Lock(), 0, 0
+    real = memory.store.recall_view
+
+    def reads(bank: str) -> View:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        return real(bank)
+
+    def note(event: StageEvent) -> None:
+        nonlocal running
+        if (event.stage, event.phase) == ("pack", "stop"):
+            with lock:
+                running -= 1
+
+    monkeypatch.setattr(memory.store, "recall_view", reads)
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda q: memory.recall("b", q, trace=True, on_event=note), QUERIES))
+    assert most <= max(memory.settings.threads, cores())
+
+
+def test_a_turn_is_given_back_by_a_recall_that_fails() -> None:
+    turns = Turns(1)
+    with pytest.raises(ValueError), turns.taken(60):
+        raise ValueError
+    with turns.taken(60) as waited:
+        assert waited < 60
+
+
+def test_who_has_waited_long_enough_goes_on() -> None:
+    turns, entered = Turns(1), threading.Event()
+
+    def enter() -> None:
+        with turns.taken(0.01):
+            entered.set()
+
+    with turns.taken(60), ThreadPoolExecutor(1) as pool:
+        pool.submit(enter).result()
+    assert entered.is_set()
+
+
+def test_the_time_that_a_turn_was_waited_for_counts() -> None:
+    assert Run(waited=2.0).elapsed_ms() >= 2000
