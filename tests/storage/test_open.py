@@ -7,6 +7,9 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -340,3 +343,28 @@ def test_another_model_than_the_banks_is_refused_with_the_way_out(db: Path) -> N
 def test_a_server_address_needs_the_server_store() -> None:
     with pytest.raises((InvalidInput, StoreError)):
         recollect.open("postgresql://localhost/nothing-there")
+
+
+def test_a_new_file_that_another_process_is_writing_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite itself would not wait: it would say at once that the file is locked."""
+    db, tried = tmp_path / "memory.db", threading.Event()
+    sleep = time.sleep
+
+    def asleep(seconds: float) -> None:
+        tried.set()
+        sleep(seconds)
+
+    monkeypatch.setattr(opening.time, "sleep", asleep)
+    other = sqlite3.connect(db, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(opening.prepare, db, 60_000)
+        assert tried.wait(60)
+        other.execute("ROLLBACK")
+        prepared.result()
+    other.close()
+    with sqlite3.connect(db) as made:
+        assert made.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    made.close()

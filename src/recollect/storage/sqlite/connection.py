@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from recollect.storage.migrating import scripts_of
 APPLICATION_ID = 0x7265636F  # "reco": how a file says that it is ours
 Execute = Callable[[str, Sequence[Any]], list[Any]]  # a statement, and all that it gives
 Transaction = Callable[[], AbstractContextManager[sqlite3.Connection]]
+_AGAIN_S = 0.005
 PAGE_SIZE = 8192  # three memories' token vectors fill a page with little left over
 
 
@@ -50,6 +52,7 @@ def prepare(path: Path, busy_timeout_ms: int) -> None:
         try:
             _identify(connection, path)
             if connection.execute("PRAGMA user_version").fetchone()[0] < migrations()[-1][0]:
+                _log_ahead(connection, busy_timeout_ms / 1000)
                 _migrate(connection)
         finally:
             connection.close()
@@ -75,9 +78,23 @@ def _identify(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:
+    """A log of writes beside the file. SQLite waits for nobody when it changes to that: another process
+    that opens the new file at the same moment would be in its way."""
     connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
-    connection.execute("PRAGMA journal_mode = WAL")
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "BUSY" not in error.sqlite_errorname or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have done it while we waited for the lock.
