@@ -23,9 +23,14 @@ class Set:
     short_queries: int | None = None
     masked: bool = False
     """Hide what was dated after the query (the published RealMem figures do not)."""
+    styles: tuple[str, ...] = ()
+    """Of our own chats (`data/`): those of these styles."""
 
 
+OWN = Path(__file__).parent.parent / "data"
 SETS = (
+    Set("chats", "chats.jsonl.gz", styles=("friends", "messages", "group"), short_queries=20),
+    Set("assistants", "chats.jsonl.gz", styles=("assistant", "agent"), short_queries=30),
     Set("realmem", "memory/realmem.json.gz"),
     Set("realmem-as-of", "memory/realmem.json.gz", masked=True),
     Set("lifebench", "memory/lifebench_en.json.gz"),
@@ -40,6 +45,8 @@ SETS = (
     Set("oracle", "memory/longmemeval_oracle_sample.json.gz"),
 )
 QUALITY = (
+    "chats",
+    "assistants",
     "realmem",
     "realmem-as-of",
     "lifebench",
@@ -62,8 +69,11 @@ def folder() -> Path:
 
 def read(name: str, split: Split = Split.REPORTED, *, short: bool = False) -> Dataset:
     about = next(s for s in SETS if s.name == name)
-    whole = load(folder() / about.path)
+    whole = load((OWN if about.styles else folder()) / about.path)
     chosen = select(whole, split)
+    if about.styles:
+        banks = (bank for bank in chosen.banks if bank.id.split("-")[0] in about.styles)
+        chosen = replace(chosen, banks=tuple(banks))
     if about.pooled:
         chosen = pool(chosen, name)
     if not about.masked:

@@ -55,6 +55,18 @@ def timeqa(title: str) -> Split:
     return by_hash(f"timeqa:{title}", reported=0.15, development=0.0)
 
 
+# Of each style of our own chats, the number of the last one that models were trained on.
+TRAINED = {"friends": 41, "messages": 22, "group": 10, "assistant": 15, "agent": 11}
+
+
+def chats(bank: str) -> Split:
+    """By number: the last ones of each style are held, in turns for choices and for figures."""
+    style, number = bank.rsplit("-", 1)
+    if int(number) <= TRAINED[style]:
+        return Split.TRAINING
+    return Split.DEVELOPMENT if int(number) % 2 else Split.REPORTED
+
+
 def scifact(file_split: str) -> Split:
     """The published validation claims are reported."""
     return Split.REPORTED if file_split == "validation" else Split.TRAINING
@@ -107,6 +119,7 @@ _BANK_RULES: dict[str, Callable[[Bank], Split]] = {
     "lifebench": lambda bank: lifebench(bank.id),
     "friendsqa": lambda bank: friendsqa(bank.id),
     "timeqa": lambda bank: timeqa(_title(bank)),
+    "chats": lambda bank: chats(bank.id),
     "scifact": lambda bank: Split(bank.id),
 }
 """Banks are personas, dialogues or articles; SciFact's are its splits (same corpus in each)."""

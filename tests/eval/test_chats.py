@@ -1,0 +1,54 @@
+"""Our own chats (`data/chats.jsonl.gz`): each is of one part, and every style is in every part."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect.eval.load import load
+from recollect.eval.splits import Split, chats, select
+
+ROOT = Path(__file__).parents[2]
+STYLES = {"friends", "messages", "group", "assistant", "agent"}
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[Split, list[str]]:
+    """The names of the chats of each part."""
+    whole = load(ROOT / "data" / "chats.jsonl.gz")
+    return {split: [bank.id for bank in select(whole, split).banks] for split in Split}
+
+
+def test_a_chat_belongs_to_one_part(parts: dict[Split, list[str]]) -> None:
+    names = [name for part in parts.values() for name in part]
+    assert len(names) == len(set(names)) > 80
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_every_style_is_in_every_part(parts: dict[Split, list[str]], split: Split) -> None:
+    assert {name.split("-")[0] for name in parts[split]} == STYLES
+
+
+def test_what_trains_is_what_may_be_learned_from(
+    parts: dict[Split, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "training"), *sys.path])
+    import splits
+
+    trained = [c.name.removeprefix("chats:") for held, c in splits.chats() if not held]
+    assert sorted(trained) == sorted(parts[Split.TRAINING])
+    assert {chats(name) for name in trained} == {Split.TRAINING}
+
+
+def test_what_nobody_said_is_asked_as_unanswerable() -> None:
+    queries = [q for bank in load(ROOT / "data" / "chats.jsonl.gz").banks for q in bank.queries]
+    assert all(q.answerable is bool(q.gold) for q in queries)
+    assert sum(not q.gold for q in queries) > 100
+
+
+def test_turns_of_a_chat_are_told_in_order() -> None:
+    for bank in load(ROOT / "data" / "chats.jsonl.gz").banks:
+        times = [unit.time for unit in bank.units if unit.time]
+        assert len(times) == len(bank.units) and times == sorted(times), bank.id
