@@ -33,7 +33,7 @@ SHARE = 0.7
 DEPTH = 6
 TEXTS = 400  # queries, as many passages and as many pairs
 EMBEDDER_MOST, PAIR_MOST = 256, 320
-EMBEDDER, RERANKER = "recollect-embed-2", "recollect-rerank-1"
+EMBEDDER, RERANKER = "recollect-embed-3", "recollect-rerank-2"
 
 
 def state(path: Path) -> Arrays:

@@ -5,7 +5,8 @@
 
 Banks of development data are asked what they can answer and what they cannot: questions whose
 answer is left out of the search, questions of other personas, dialogues and articles, questions
-with the names swapped, attributes that were never told. RealMem's, FriendsQA's and TimeQA's answers
+with the names swapped, attributes that were never told, and what the writers of our chats asked
+knowing that nobody had said it. RealMem's, FriendsQA's and TimeQA's answers
 are not left out: other memories of those banks tell the same (the turn beside it, the paragraph
 before), so that the question stays answerable and the label would be wrong.
 
@@ -58,6 +59,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
 # How much the kinds of unanswerable questions weigh in a set, its answerable ones being 1. Swapped
 # names and attributes may hit on something told by chance.
 KINDS: Mapping[str, float] = {
+    "untold": 0.5,
     "left out": 0.5,
     "same kind": 0.5,
     "swapped": 0.4,
@@ -140,6 +142,8 @@ def materials() -> Iterator[Material]:
         yield Material("lifebench", sample(bank, 700, None), True, asked)
     yield from _friends(development["friendsqa"][0], training["friendsqa"][0], others("friendsqa"))
     yield _timeqa(development["timeqa"][0], training["timeqa"][0], others("timeqa"))
+    yield from _chats("chats")
+    yield from _chats("assistants")
     yield from _worlds()
     yield _sentences(others(""))
 
@@ -170,6 +174,17 @@ def _timeqa(bank: Bank, training: Bank, others: tuple[str, ...]) -> Material:
     elsewhere = (q for q in training.queries if q.gold and of[q.gold[0]] not in titles)
     asked = {"same kind": texts(elsewhere, 80), "other set": others}
     return Material("timeqa", bank, False, asked)
+
+
+def _chats(name: str) -> Iterator[Material]:
+    """Each chat alone: what was said in it, what nobody said, and what was said in another."""
+    banks = read(name, Split.DEVELOPMENT).banks
+    for bank, other in zip(banks, (*banks[1:], banks[0]), strict=True):
+        untold = (q for q in bank.queries if not q.gold)
+        elsewhere = replace(other, queries=tuple(q for q in other.queries if q.gold))
+        asked = {"untold": texts(untold, 9), "swapped": _swapped(elsewhere, bank)[:8]}
+        known = first((q for q in bank.queries if q.gold), 24)
+        yield Material(name, replace(bank, queries=known), True, asked)
 
 
 def _worlds() -> Iterator[Material]:

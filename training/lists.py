@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 from synthetic import NAMES
 
 CLS, SEP = 101, 102
-QUERY_MOST, PASSAGE_MOST, CONTEXT_MOST = 80, 220, 48
+QUERY_MOST, PASSAGE_MOST, CONTEXT_MOST, EARLIER_MOST = 80, 220, 48, 32
 MUTED = 0.7
 LIST = 8
 SPEAKER = "\u0001"
@@ -40,6 +40,7 @@ SHARES = {
     "friends": 0.08,
     "timeqa": 0.025,
     "scifact": 0.02,
+    "chats": 0.35,
     "synthetic": 0.1,
     "squad_sent": 0.13,
     "cosmosqa": 0.09,
@@ -79,6 +80,7 @@ class Row:
     query: list[int | None]
     gold: list[int]
     hard: list[int]
+    judged: dict[int, float] = field(default_factory=dict[int, float])  # by passage, where known
 
 
 class Corpus:
@@ -147,6 +149,7 @@ class Form:
     dated: bool
     named: bool
     context: str  # "", "previous" or a phrase
+    earlier: bool  # a cross-encoder is shown the turn before the previous one, too
     wrapped: bool
     separator: str
 
@@ -160,6 +163,7 @@ class Item:
     speaker: str | None
     previous: list[int] | None
     ids: list[int]
+    earlier: list[int] | None = None  # said before the previous turn
 
 
 class ListMaker:
@@ -192,13 +196,14 @@ class ListMaker:
         named = rng.random() < (0.95 if answer.speaker else 0.3)
         roll = rng.random()
         if answer.previous is not None:
-            context = "previous" if roll < 0.5 else ""
+            context = "previous" if roll < (0.8 if row.source == "chats" else 0.5) else ""
         else:
             context = (
                 "previous" if roll < 0.12 else (rng.choice(self.contexts) if roll < 0.2 else "")
             )
         wrapped = len(answer.ids) < 60 and rng.random() < 0.2 and row.source != "synthetic"
-        return Form(dated, named, context, wrapped, rng.choice([":", "", "."]))
+        earlier = context == "previous" and rng.random() < 0.6
+        return Form(dated, named, context, earlier, wrapped, rng.choice([":", "", "."]))
 
     def _query(self, row: Row, speaker: str) -> list[int]:
         rng = self.rng
@@ -232,7 +237,11 @@ class ListMaker:
     def _item(self, pid: int, form: Form) -> Item:
         p = self.c.passages[pid]
         previous = self._turn(p.previous) if p.previous is not None else None
-        return Item(pid, p.date, p.speaker, previous, p.ids)
+        return Item(pid, p.date, p.speaker, previous, p.ids, self._earlier(p.previous))
+
+    def _earlier(self, previous: int | None) -> list[int] | None:
+        before = None if previous is None else self.c.passages[previous].previous
+        return None if before is None else self._turn(before)[:EARLIER_MOST]
 
     def _turn(self, pid: int) -> list[int]:
         p = self.c.passages[pid]
@@ -270,20 +279,42 @@ class ListMaker:
     def _twins(self, row: Row, form: Form, items: list[Item]) -> None:
         """The same words by another speaker, and the turn after the answer, are misses."""
         rng, answer = self.rng, items[0]
-        asked_by_name = None in row.query or row.source == "synthetic"
-        if form.named and answer.speaker and asked_by_name and rng.random() < 0.4:
-            other = rng.choice([n for n in self.names if n != answer.speaker])
-            items.insert(1, Item(answer.pid, answer.date, other, None, answer.ids))
+        others = self._others(row, form, items)
+        if others and rng.random() < (0.2 if row.source == "chats" else 0.4):
+            other = rng.choice(others)
+            items.insert(1, replace(answer, speaker=other))
         after = self.c.following.get(answer.pid)
         if after is not None and after not in row.gold and rng.random() < 0.6:
             p = self.c.passages[after]
-            items.insert(1, Item(after, p.date, p.speaker, self._turn(answer.pid), p.ids))
+            items.insert(
+                1,
+                Item(
+                    after,
+                    p.date,
+                    p.speaker,
+                    self._turn(answer.pid),
+                    p.ids,
+                    self._earlier(answer.pid),
+                ),
+            )
         elif form.context == "previous" and answer.previous is None and rng.random() < 0.5:
             # The answer as the context of an unrelated remark.
             remark = self.c.passages[rng.choice(self.c.groups["friends"])]
             name = self.c.ids((answer.speaker or rng.choice(self.names)) + ":")
             said = name + answer.ids[:CONTEXT_MOST]
             items.insert(1, Item(answer.pid, answer.date, None, said, remark.ids))
+
+    def _others(self, row: Row, form: Form, items: list[Item]) -> list[str]:
+        """Who may be made to say the answer's words instead: a miss where the question asks what
+        their speaker said or did, and names nobody else of the list."""
+        speaker = items[0].speaker
+        if not form.named or speaker is None:
+            return []
+        if None in row.query or row.source == "synthetic":
+            return [n for n in self.names if n != speaker]
+        others = sorted({i.speaker for i in items if i.speaker} - {speaker})
+        named = [who for who in (speaker, *others) if _within(self.c.ids(who), row.query)]
+        return others if row.source == "chats" and named == [speaker] else []
 
     def _dress_unknown(self, form: Form, items: list[Item]) -> None:
         """Draw what a passage lacks, so that presence itself tells nothing."""
@@ -311,6 +342,9 @@ class ListMaker:
         answered: list[int] = []
         if form.context == "previous" and item.previous is not None:
             answered = c.ids("previous turn:") + item.previous + c.ids(form.separator)
+        earlier: list[int] = []
+        if form.earlier and item.earlier is not None:
+            earlier = c.ids("previous turn:") + item.earlier + c.ids(form.separator)
         head = c.ids(form.context + ":") if form.context not in ("", "previous") else []
         tail = c.ids(item.speaker + ":") if form.named and item.speaker else []
         tail = head + tail + (self._wrap(item) if form.wrapped else item.ids)
@@ -322,7 +356,7 @@ class ListMaker:
         return Dressed(
             (short + answered + tail)[:PASSAGE_MOST],
             (len(short), len(short) + mute),
-            (long + answered + tail)[:PASSAGE_MOST],
+            (long + earlier + answered + tail)[:PASSAGE_MOST],
         )
 
     def _wrap(self, item: Item) -> list[int]:
@@ -337,6 +371,10 @@ class ListMaker:
 
     def _day(self) -> date:
         return date(2018, 1, 1) + timedelta(days=self.rng.randrange(3200))
+
+
+def _within(part: list[int], whole: list[int | None]) -> bool:
+    return any(whole[i : i + len(part)] == part for i in range(len(whole) - len(part) + 1))
 
 
 def pad(lists: list[list[int]]) -> np.ndarray:
@@ -393,6 +431,14 @@ class Batches(torch.utils.data.IterableDataset):
         gold = [set(m[0].gold) for m in batch]
         # In-batch passages that answer the query too must not count as misses.
         known = np.array([[pid in g for pid in pids.reshape(-1)] for g in gold])
+        # A passage that stands in its list as something else than the answer is not what was judged.
+        judged = [
+            [
+                m[0].judged.get(pid, np.nan) if i == 0 or pid != m[3][0] else np.nan
+                for i, pid in enumerate(m[3])
+            ]
+            for m in batch
+        ]
         passage = pad(passages)
         muted = np.zeros(passage.shape, dtype=bool)
         for row, (start, end) in enumerate(p.muted for m in batch for p in m[2]):
@@ -404,5 +450,6 @@ class Batches(torch.utils.data.IterableDataset):
             "pair": pad(pairs),
             "type": pad(types),
             "known": known,
+            "judged": np.array(judged, dtype=np.float32),
         }
         return {k: torch.from_numpy(v) for k, v in arrays.items()}

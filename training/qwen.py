@@ -7,6 +7,7 @@ dequantised. Sampling is a plain loop over whole batches.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,22 @@ def write_tokenizer(tokens: list[str], merges: list[str], path: Path) -> None:
     tokenizer.save(str(path))
 
 
-def load_model(folder: Path) -> Any:
+@dataclass(frozen=True)
+class Shape:
+    layers: int = 28
+    heads: int = 12
+    groups: int = 2  # of heads that share keys and values
+    width: int = 128  # of a head
+    base: float = 1e6  # of the rotation
+
+
+def load_weights(folder: Path) -> dict[str, Any]:
+    """All matrices by the names of the file they came from, in bf16 on the GPU."""
     from concurrent.futures import ThreadPoolExecutor
 
     import torch
     from gguf import GGMLQuantizationType
     from gguf.quants import dequantize
-    from transformers import Qwen2Config, Qwen2ForCausalLM
 
     blob = b"".join((p / "bytes").read_bytes() for p in sorted(folder.glob("part*")))
     entries = json.loads((folder / "tensors.json").read_text())
@@ -83,7 +93,14 @@ def load_model(folder: Path) -> Any:
         )
 
     with ThreadPoolExecutor(16) as pool:
-        found = dict(pool.map(tensor, entries))
+        return dict(pool.map(tensor, entries))
+
+
+def load_model(folder: Path) -> Any:
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    found = load_weights(folder)
     config = Qwen2Config(vocab_size=VOCABULARY, hidden_size=1536, intermediate_size=8960, num_hidden_layers=28,
                          num_attention_heads=12, num_key_value_heads=2, rms_norm_eps=1e-6, rope_theta=1e6,
                          rope_parameters={"rope_type": "default", "rope_theta": 1e6},

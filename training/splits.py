@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from recollect.eval.splits import chats as part_of
+
 DATA = Path(os.environ.get("RECOLLECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+OWN = Path(__file__).parents[1] / "data"
 REALMEM_HELD = frozenset({"Pak_Budi", "Sarah_Miller", "Sophie_Dubois"})
 LIFEBENCH_HELD = frozenset({"lumingqiang"})
 # Evaluation sets, or rebuilt from their own files below, or of doubtful licence.
@@ -102,6 +105,26 @@ def friends() -> Iterator[tuple[bool, Collection]]:
         yield held(f"friends:{item['id']}", 0.25), conversation("friends", item, turns=True)
 
 
+def chats() -> Iterator[tuple[bool, Collection]]:
+    """Our own; held are those that choices are made on and those that are reported."""
+    units: dict[str, list[Unit]] = {}
+    queries: dict[str, list[Query]] = {}
+    session = None
+    with gzip.open(OWN / "chats.jsonl.gz", "rt", encoding="utf-8") as file:
+        for record in map(json.loads, file):
+            said = units.setdefault(record["bank"], [])
+            if "unit" in record:
+                before = said[-1].id if said and record["session"] == session else None
+                session = record["session"]
+                day, speaker = record["time"][:10], record["speaker"]
+                said.append(Unit(record["unit"], record["text"], day, speaker, before))
+            elif record["gold"]:
+                asked = queries.setdefault(record["bank"], [])
+                asked.append(Query(record["query"], tuple(record["gold"])))
+    for bank, said in units.items():
+        yield part_of(bank) != "training", Collection(f"chats:{bank}", said, queries[bank])
+
+
 def timeqa() -> Iterator[tuple[bool, Collection]]:
     """By article: paragraphs of held articles, with their questions, are not trained on."""
     corpus = load_lines("ir/timeqa/corpus_train.jsonl.gz")
@@ -154,13 +177,14 @@ def evaluation_sets() -> dict[str, list[Collection]]:
     sets["friends"] = [_merge("friends", dialogues)]
     sets["musique"] = [plain("musique", "multihop/musique_train100")]
     sets["hotpot"] = [plain("hotpot", "multihop/hotpot_train100")]
+    sets["chats"] = [c for part, c in chats() if part]
     sets["cranfield"] = [plain("cranfield", "ir/cranfield")]
     return sets
 
 
 def training_collections() -> list[Collection]:
     """The training parts of the sets that come as collections."""
-    loads = (realmem, lifebench, timeqa, scifact)
+    loads = (realmem, lifebench, timeqa, scifact, chats)
     kept = [c for load in loads for part, c in load() if not part]
     return [*kept, _merge("friends", [c for part, c in friends() if not part])]
 

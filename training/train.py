@@ -303,6 +303,82 @@ def train_students(args: argparse.Namespace) -> None:
     save(cross.arrays(), "cross")
 
 
+def judged(corpus: Corpus) -> None:
+    """Give questions what the judge said of their answers and misses, and only such misses."""
+    path = CACHE / "judged.npz"
+    if not path.exists():
+        return
+    with np.load(path) as found:
+        for row, pid, logit in zip(
+            found["row"].tolist(), found["pid"].tolist(), found["logit"].tolist(), strict=True
+        ):
+            corpus.rows[row].judged[pid] = logit
+    keep_judged(corpus)
+
+
+def keep_judged(corpus: Corpus) -> None:
+    for row in corpus.rows:
+        if row.judged:
+            known = [pid for pid in row.hard if pid in row.judged]
+            rest = [pid for pid in row.judged if pid not in row.gold and pid not in known]
+            row.hard = known + rest
+
+
+def teach(small: Tensor, judged: Tensor) -> Tensor:
+    """The judge's logits where it saw the list, else those of the small teacher. What the judge
+    did not see was drawn at random, or made to be a miss."""
+    seen = ~judged[:, :1].isnan()
+    lowest = judged.nan_to_num(1e4).amin(1, keepdim=True) - 1.0
+    return torch.where(seen, torch.where(judged.isnan(), lowest, judged), small)
+
+
+def train_further(args: argparse.Namespace) -> None:
+    """Both saved students further, taught by the judge and by the cross-encoder as it was."""
+    torch.manual_seed(5)
+    corpus = load_corpus(args.limit)
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    embedder, cross = load_students(minilm)
+    _, teacher = load_students(minilm)
+    teacher.eval().requires_grad_(False)
+    skip = skipped(corpus)
+    opts = [optimiser(embedder, args.rate), optimiser(cross, args.rate * 1.3)]
+    progress, seen = clock(args.seconds), 0
+    for part in range(2):
+        mine(corpus, embedder.bert)
+        judged(corpus) if part == 0 else keep_judged(corpus)
+        embedder.train()
+        for step, batch in enumerate(loader(corpus, args.budget, 51 + part, args.workers)):
+            if progress() >= (part + 1) / 2:
+                break
+            set_rate(opts, progress())
+            pair, kind = batch["pair"].long(), batch["type"].long()
+            with torch.no_grad(), autocast():
+                small = teacher(pair, kind)[-1].view(-1, LIST)
+            taught, drop = correct(teach(small, batch["judged"]))
+            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
+            with autocast():
+                logits = [x.view(-1, LIST) for x in cross(pair, kind)]
+            crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(
+                logits
+            )
+            for opt in opts:
+                opt.zero_grad(set_to_none=True)
+            (sentence + late + crossed).backward()
+            nn.utils.clip_grad_norm_(embedder.parameters(), 1.0)
+            nn.utils.clip_grad_norm_(cross.parameters(), 1.0)
+            for opt in opts:
+                opt.step()
+            seen += len(taught)
+            if step % LOG_EVERY == 0:
+                chats = ~batch["judged"][:, 0].isnan()
+                print(
+                    f"further {progress():.2f} step {step} rows {seen} judged {chats.float().mean().item():.2f} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 before/taught/late/{DEPTHS} {tops(small, taught, listed, *logits)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    flush=True,
+                )
+        save(embedder.arrays(), "embedder")
+        save(cross.arrays(), "cross")
+
+
 def train_embedder(args: argparse.Namespace) -> None:
     """The saved embedder further, taught by the saved cross-encoder."""
     torch.manual_seed(3)
@@ -364,7 +440,7 @@ def save(arrays: Arrays, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("stage", choices=["teacher", "students", "embedder"])
+    parser.add_argument("stage", choices=["teacher", "students", "embedder", "further"])
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
@@ -374,7 +450,12 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="MiniLM as the teacher, for a trial")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
-    stages = {"teacher": train_teacher, "students": train_students, "embedder": train_embedder}
+    stages = {
+        "teacher": train_teacher,
+        "students": train_students,
+        "embedder": train_embedder,
+        "further": train_further,
+    }
     stages[args.stage](args)
 
 
