@@ -54,7 +54,7 @@ TARGET = ROOT / "src" / "recollect" / "recall" / "answerable.json"
 STAGES: Mapping[str, tuple[str, ...]] = {
     "first": ("relevance", "words", "lead", "strangers"),
     "late": ("relevance", "words", "lead", "strangers", "missed"),
-    "cross": ("relevance", "words", "lead", "strangers", "missed"),
+    "cross": ("relevance", "words", "lead", "strangers", "missed", "cross"),
 }
 # How much the kinds of unanswerable questions weigh in a set, its answerable ones being 1. Swapped
 # names and attributes may hit on something told by chance.

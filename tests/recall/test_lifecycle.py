@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect import Recollect
-from recollect.types import Band
+from recollect.types import Band, Explanation
 
 NOW = datetime.now(UTC)
 
@@ -179,6 +179,10 @@ def test_first_and_last_ask_for_an_end_of_the_timeline(
     assert result.results[0].id == first
 
 
+def descriptions(part: Explanation) -> set[str]:
+    return {part.description}.union(*map(descriptions, part.details))
+
+
 @pytest.mark.parametrize(
     ("days", "word"), [(10, None), (140, "aging"), (190, "stale"), (280, "expired")]
 )
@@ -191,7 +195,7 @@ def test_the_explanation_names_the_step(
     hit = next(h for h in result if h.id == "lesson")
     said = "lifecycle factor" if word is None else f"lifecycle factor: {word}"
     assert hit.explanation is not None
-    assert said in {part.description for part in hit.explanation.details}
+    assert said in descriptions(hit.explanation)
     why = memory.why(aging, "rotate the signing keys", "lesson", **asked)
     boost = next(s.says for s in why.stages if s.stage == "boost")
     assert boost.endswith(f"({word})") if word else "(" not in boost.split(":")[1]

@@ -8,8 +8,8 @@ from recollect.errors import ModelError
 from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_EMBEDDER = "recollect-embed-2"
-DEFAULT_RERANKER: str | None = "recollect-rerank-1"
+DEFAULT_EMBEDDER = "recollect-embed-3"
+DEFAULT_RERANKER: str | None = "recollect-rerank-2"
 RETIRED = frozenset({"recollect-embed-1"})  # shipped once; banks may still hold their vectors
 _OFF = frozenset({"", "none", "off"})
 

@@ -133,13 +133,14 @@ def signals_of(view: View, query: Query, pool: Pool, best: int) -> dict[str, flo
     chance = float(pool.relevance[best])
     rarest = idf(view.size, 0)
     held = float(pool.signals["keyword"][best]) * view.keyword_ceiling(query.hashes)
-    missed = pool.signals.get("missed")
+    missed, cross = pool.signals.get("missed"), pool.signals.get("cross")
     return {
         "relevance": _logit(chance),
         "words": math.log1p(held / max(rarest, 1e-9)),
         "lead": _lead(pool),
         "strangers": len(query.strangers) / max(query.names, 1),
         "missed": 0.0 if missed is None else float(np.nan_to_num(missed[best])),
+        "cross": 0.0 if cross is None else float(np.nan_to_num(cross[best])),
     }
 
 
