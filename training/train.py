@@ -255,6 +255,30 @@ def tops(*lists: Tensor) -> list[str]:
     return [f"{(x.argmax(1) == 0).float().mean().item():.3f}" for x in lists]
 
 
+def learn(
+    students: tuple[Embedder, CrossEncoder],
+    opts: list[torch.optim.AdamW],
+    batch: dict[str, Tensor],
+    taught: Tensor,
+    drop: Tensor,
+    skip: Tensor,
+) -> tuple[Tensor, list[Tensor]]:
+    """One step of both students: their losses, and how they order the lists."""
+    embedder, cross = students
+    sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
+    with autocast():
+        logits = [x.view(-1, LIST) for x in cross(batch["pair"].long(), batch["type"].long())]
+    crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(logits)
+    for opt in opts:
+        opt.zero_grad(set_to_none=True)
+    (sentence + late + crossed).backward()
+    for student in students:
+        nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+    for opt in opts:
+        opt.step()
+    return torch.stack([sentence, late, crossed]).detach(), [listed, *logits]
+
+
 def train_students(args: argparse.Namespace) -> None:
     """Both students from the start, or further."""
     torch.manual_seed(2)
@@ -280,23 +304,11 @@ def train_students(args: argparse.Namespace) -> None:
             pair, kind = batch["pair"].long(), batch["type"].long()
             with torch.no_grad(), autocast():
                 taught, drop = correct(teacher(pair, kind)[0].view(-1, LIST))
-            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
-            with autocast():
-                logits = [x.view(-1, LIST) for x in cross(pair, kind)]
-            crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(
-                logits
-            )
-            for opt in opts:
-                opt.zero_grad(set_to_none=True)
-            (sentence + late + crossed).backward()
-            nn.utils.clip_grad_norm_(embedder.parameters(), 1.0)
-            nn.utils.clip_grad_norm_(cross.parameters(), 1.0)
-            for opt in opts:
-                opt.step()
+            losses, orders = learn((embedder, cross), opts, batch, taught, drop, skip)
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 print(
-                    f"students {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 teacher/late/{DEPTHS} {tops(taught, listed, *logits)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    f"students {progress():.2f} step {step} rows {seen} losses {losses.tolist()} top1 teacher/late/{DEPTHS} {tops(taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
                     flush=True,
                 )
     save(embedder.arrays(), "embedder")
@@ -355,24 +367,12 @@ def train_further(args: argparse.Namespace) -> None:
             with torch.no_grad(), autocast():
                 small = teacher(pair, kind)[-1].view(-1, LIST)
             taught, drop = correct(teach(small, batch["judged"]))
-            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
-            with autocast():
-                logits = [x.view(-1, LIST) for x in cross(pair, kind)]
-            crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(
-                logits
-            )
-            for opt in opts:
-                opt.zero_grad(set_to_none=True)
-            (sentence + late + crossed).backward()
-            nn.utils.clip_grad_norm_(embedder.parameters(), 1.0)
-            nn.utils.clip_grad_norm_(cross.parameters(), 1.0)
-            for opt in opts:
-                opt.step()
+            losses, orders = learn((embedder, cross), opts, batch, taught, drop, skip)
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 chats = ~batch["judged"][:, 0].isnan()
                 print(
-                    f"further {progress():.2f} step {step} rows {seen} judged {chats.float().mean().item():.2f} losses {sentence.item():.3f} {late.item():.3f} {crossed.item():.3f} top1 before/taught/late/{DEPTHS} {tops(small, taught, listed, *logits)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    f"further {progress():.2f} step {step} rows {seen} judged {chats.float().mean().item():.2f} losses {losses.tolist()} top1 before/taught/late/{DEPTHS} {tops(small, taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
                     flush=True,
                 )
         save(embedder.arrays(), "embedder")
