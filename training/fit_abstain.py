@@ -5,8 +5,8 @@
 
 Banks of development data are asked what they can answer and what they cannot: questions whose
 answer is left out of the search, questions of other personas, dialogues and articles, questions
-with the names swapped, attributes that were never told, and what the writers of our chats asked
-knowing that nobody had said it. RealMem's, FriendsQA's and TimeQA's answers
+with the names swapped, attributes that were never told, and what was asked about our chats
+although nobody had said it. RealMem's, FriendsQA's and TimeQA's answers
 are not left out: other memories of those banks tell the same (the turn beside it, the paragraph
 before), so that the question stays answerable and the label would be wrong.
 

@@ -12,8 +12,8 @@ from recollect.recall.pool import Pool
 from recollect.storage.base import Filter, Floats, Keys, View
 from recollect.storage.ranking import distinct
 
-# What each turn around counts for. Fitted one by one (on chats of development, docs/why.md), the two
-# before a turn were worth the same, the one after it less than half, and those further off nothing.
+# What each turn around counts for. Fitted one by one, on chats that now train, the two before a turn
+# were worth the same, the one after it less than half, and those further off nothing.
 BEFORE, AFTER = np.float32(0.4), np.float32(0.2)
 
 

@@ -1,8 +1,8 @@
 """Connections in even parts for several processes behind one address.
 
 A client keeps its connection, so which worker accepts it decides where all its requests are
-computed, and the kernel gives it to whoever happens to wake first: of eight one worker had seven or
-all in one start of fourteen, while the other rested. Here every worker sees how many the others
+computed, and the kernel gives it to whoever happens to wake first: one of two workers could have all
+of eight, while the other rested. Here every worker sees how many the others
 have, and one that has more leaves the next to those who have fewer. It is a courtesy, not a lock:
 if they do not come for it in a moment, it is taken all the same.
 """

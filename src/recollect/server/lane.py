@@ -1,7 +1,7 @@
 """Recalls take turns, one thread for each that computes.
 
 As many compute at once as are worth it; the others wait in the event loop, where waiting costs
-nothing. Threads that waited for each other's turn took 8 % of a busy server's CPU: they take Python's
+nothing. Threads that wait for each other's turn cost CPU: they take Python's
 lock from each other, and each has a connection and a stack that the processor has forgotten. For
 the same reason the thread that was at work last is the next to get some.
 
