@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from recollect.errors import ModelError
+from recollect.language.passage import passage
 from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim, to_codes
-from recollect.models.registry import WEIGHTS, shipped_models
+from recollect.models.onnx import onnx_embedder
+from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS, shipped_models
 
 QUERY = "When did Melanie take her kids to the museum?"
 ANSWER = "June 5, 2022: Melanie: We spent Sunday at the dinosaur exhibit!"
@@ -122,6 +124,44 @@ def test_token_vectors_of_a_turn_stay_within_their_disk_budget(embedder: Embedde
     tokens = embedder.encode_passages([ANSWER, *OTHERS]).tokens
     assert tokens is not None
     assert np.mean([to_codes(t).nbytes for t in tokens]) <= 2560
+
+
+def test_what_stands_at_the_end_of_a_long_text_is_in_its_vector(embedder: Embedder) -> None:
+    talk = " ".join(
+        f"On day {day} we went on with the usual work at the office." for day in range(60)
+    )
+    asked = embedder.encode_queries(["Which instrument is Nora learning?"]).vectors[0]
+    without, ending = embedder.encode_passages(
+        [talk, talk + " Nora is learning the cello."]
+    ).vectors
+    assert ending @ asked > without @ asked + 0.01
+
+
+def test_a_long_text_is_the_same_beside_others(embedder: Embedder) -> None:
+    talk = " ".join(
+        f"On day {day} we went on with the usual work at the office." for day in range(60)
+    )
+    alone, beside = (
+        embedder.encode_passages([talk]),
+        embedder.encode_passages([ANSWER, talk, talk[:50]]),
+    )
+    assert (alone.vectors[0] == beside.vectors[1]).all()
+    assert (embedder.encode_passages([ANSWER]).vectors[0] == beside.vectors[0]).all()
+
+
+def test_who_spoke_is_read_before_every_part_of_a_long_text() -> None:
+    talk = " ".join(
+        f"On day {day} we went on with the usual work at the office." for day in range(60)
+    )
+    graph = onnx_embedder(WEIGHTS / DEFAULT_EMBEDDER)._graph
+    said = passage(talk, speaker="Nora", previous="Peter: How was it?")
+    first, *rest = graph.windows(said, "")
+    assert rest
+    for window in rest:
+        assert window.tokens[1:4] == first.tokens[1:4] == ["previous", "turn", ":"]
+        assert "nora" in window.tokens[:20]
+    read = [w for window in (first, *rest) for w in window.tokens if w.isdigit()]
+    assert read == [str(day) for day in range(60)]
 
 
 def test_token_vectors_of_a_long_text_are_bounded(embedder: Embedder) -> None:

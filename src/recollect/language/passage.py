@@ -11,40 +11,45 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from recollect.language.dates import long_date, short_date
+from recollect.language.excerpt import excerpt
 from recollect.types import Memory
 
 WHEN_LENGTH = 300  # characters; the text itself must still find room
 PREVIOUS_LENGTH = 200  # characters; the models were trained with as much
+PAIRED_LENGTH = 500  # characters of a memory; what a cross-encoder costs grows with what it reads
 
 
 class Passage(str):
     """A text for a model to read. `muted` is a span that is context only: it colours the vectors
-    of the rest and has no token vectors of its own (the turn it comes from has them)."""
+    of the rest and has no token vectors of its own (the turn it comes from has them). Its first `head`
+    characters say who spoke and when, and belong before every part of a text that is read in parts."""
 
-    __slots__ = ("muted",)
+    __slots__ = ("head", "muted")
     muted: tuple[int, int]
+    head: int
 
-    def __new__(cls, text: str, muted: tuple[int, int] = (0, 0)) -> Passage:
+    def __new__(cls, text: str, muted: tuple[int, int] = (0, 0), head: int = 0) -> Passage:
         made = super().__new__(cls, text)
-        made.muted = muted
+        made.muted, made.head = muted, head
         return made
 
 
 def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
     """As it is embedded, with the turn that it answers."""
-    return _of(memory, happened(memory), before)
+    return _of(memory, memory.text, happened(memory), before)
 
 
-def paired_passage(memory: Memory, before: Memory | None = None) -> str:
-    """As a cross-encoder reads it beside a query, with the turn that it answers."""
+def paired_passage(memory: Memory, before: Memory | None = None, wanted: Sequence[str] = ()) -> str:
+    """As a cross-encoder reads it beside a query, with the turn that it answers; of a long text the
+    part with the terms wanted."""
     date = happened(memory)
     head = "" if date is None else f"[Date: {long_date(date)}] "
-    return head + _of(memory, None, before)
+    return head + _of(memory, excerpt(memory.text, wanted, PAIRED_LENGTH), None, before)
 
 
-def _of(memory: Memory, date: datetime | None, before: Memory | None) -> Passage:
+def _of(memory: Memory, text: str, date: datetime | None, before: Memory | None) -> Passage:
     return passage(
-        memory.text,
+        text,
         date=date,
         context=memory.context,
         speaker=memory.speaker,
@@ -89,11 +94,12 @@ def passage(
     recall_when: Sequence[str] = (),
     previous: str | None = None,
 ) -> Passage:
-    """`recall_when` are its author's words for what it answers: the models read them first, since
-    they read only the beginning of a long note. `previous` is the turn that this one answers: read with it, but not part of it."""
+    """`recall_when` are its author's words for what it answers: the models read them first, before
+    every part of a long note. `previous` is the turn that this one answers: read with it, but not part of it."""
     head = "" if date is None else f"{short_date(date)}: "
     head += f"{context}: " if context else ""
     answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}: " if previous else ""
     asked = "; ".join(recall_when)[:WHEN_LENGTH]
-    tail = ": ".join([part for part in (asked, title, speaker) if part] + [text])
-    return Passage(head + answered + tail, (len(head), len(head) + len(answered)))
+    names = "".join(f"{part}: " for part in (asked, title, speaker) if part)
+    front = head + answered + names
+    return Passage(front + text, (len(head), len(head) + len(answered)), len(front))

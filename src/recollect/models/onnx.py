@@ -32,6 +32,7 @@ BATCH = 16
 A_RUN = 11  # tokens: what one more run costs, whatever is in it
 SHARED_FROM = 113  # texts: two threads of one core take more CPU for the same work
 CORES = min(4, cores())
+WINDOWS = 8  # of a long text: about a thousand words
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
 # tokens of 20 characters on average.
 _CHARACTERS_A_TOKEN = 20
@@ -59,9 +60,22 @@ class _Graph:
         self.outputs = tuple(str(node.name) for node in outputs)
         self.output_shapes = tuple(tuple(node.shape) for node in outputs)
 
-    def tokenise(self, text: str, pair: str | None = None) -> Encoding:
+    def pair(self, query: str, passage: str) -> Encoding:
         most = self.folder.max_length * _CHARACTERS_A_TOKEN
-        return self._tokenizer.encode(text[:most], None if pair is None else pair[:most])
+        return self._tokenizer.encode(query[:most], passage[:most])
+
+    def windows(self, text: str, prefix: str) -> list[Encoding]:
+        """A text in parts that the graph reads at once, so that what stands at its end can be found too; nearly
+        all have one. Who spoke and when is read before every part."""
+        most = self.folder.max_length * _CHARACTERS_A_TOKEN
+        read = self._tokenizer.encode(prefix + text[:most])
+        if not read.overflowing:
+            return [read]
+        end = max(end for _, end in read.offsets) - len(prefix)
+        head = text.head if isinstance(text, Passage) and 2 * text.head < end else 0
+        front, step = prefix + text[:head], end - head
+        rest = range(end, len(text), step)[: WINDOWS - 1]
+        return [read, *(self._tokenizer.encode(front + text[at : at + step]) for at in rest)]
 
     def batches(
         self, texts: Sequence[Encoding], *, padding: int | None = None
@@ -193,18 +207,20 @@ class OnnxEmbedder:
         if not texts:
             none = np.empty((0, self._dimensions), dtype=np.float32)
             return Encoded(none, () if self._tokens is not None else None)
-        encodings = [self._graph.tokenise(prefix + text) for text in texts]
+        parts = [self._graph.windows(text, prefix) for text in texts]
+        windows = [window for part in parts for window in part]
+        whose = [text for text, part in zip(texts, parts, strict=True) for _ in part]
         order: list[int] = []
         pooled: list[NDArray[np.float32]] = []
-        tokens: list[NDArray[np.int8]] = [_NO_TOKENS] * len(texts)
-        for places, batch, outputs, fed in self._graph.outputs_of(encodings):
+        tokens: list[NDArray[np.int8]] = [_NO_TOKENS] * len(windows)
+        for places, batch, outputs, fed in self._graph.outputs_of(windows):
             order.extend(places)
             pooled.append(self._pool(outputs, fed.mask))
             if self._tokens is None:
                 continue
             if prune:
                 muted = [
-                    _muted(text, texts[i], len(prefix))
+                    _muted(text, whose[i], len(prefix))
                     for text, i in zip(batch, places, strict=True)
                 ]
                 found = self._kept(outputs[self._tokens], fed, muted)
@@ -215,7 +231,8 @@ class OnnxEmbedder:
         together = np.concatenate(pooled)
         vectors = np.empty_like(together)
         vectors[order] = together
-        return Encoded(vectors, tuple(tokens) if self._tokens is not None else None)
+        made = Encoded(vectors, tuple(tokens) if self._tokens is not None else None)
+        return made if len(windows) == len(texts) else _joined(made, parts)
 
     def _pool(self, outputs: Sequence[NDArray[Any]], mask: Ids) -> NDArray[np.float32]:
         if self._sentence is not None:
@@ -259,6 +276,21 @@ class OnnxEmbedder:
                 yield np.round(vectors * weights).astype(np.int8)
 
 
+def _joined(made: Encoded, parts: Sequence[Sequence[Encoding]]) -> Encoded:
+    """Texts of several windows: the mean of their vectors, by length, and the tokens of the first. With
+    the tokens of all, long texts would match a little of every question (docs/why.md)."""
+    ends = np.cumsum([len(part) for part in parts])
+    firsts = ends - [len(part) for part in parts]
+    vectors = made.vectors[firsts]
+    for i, (first, part) in enumerate(zip(firsts, parts, strict=True)):
+        if len(part) > 1:
+            lengths = np.array([len(window) for window in part], np.float32)
+            total = lengths @ made.vectors[first : first + len(part)]
+            vectors[i] = total / max(float(np.linalg.norm(total)), 1e-9)
+    tokens = None if made.tokens is None else tuple(made.tokens[first] for first in firsts)
+    return Encoded(vectors, tokens)
+
+
 def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_] | None:
     """Which tokens belong to the part of a passage that is context only, if any."""
     start, end = text.muted if isinstance(text, Passage) else (0, 0)
@@ -287,7 +319,7 @@ class OnnxReranker:
         return self._graph.folder.name
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        pairs = [self._graph.tokenise(query, passage) for passage in passages]
+        pairs = [self._graph.pair(query, passage) for passage in passages]
         scores = np.zeros(len(passages), dtype=np.float32)
         for places, batch in self._graph.batches(pairs, padding=A_RUN):
             outputs, _ = self._graph.run(batch)

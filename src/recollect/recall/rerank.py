@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.passage import paired_passage
+from recollect.language.terms import query_terms
 from recollect.models.base import Reranker
 from recollect.models.late import best_matches, code_bytes
 from recollect.recall.pool import Numbers, Pool
@@ -72,7 +73,8 @@ def cross_encode(
         for at, key, turn in zip(best.tolist(), keys, before, strict=True)
         if key in memories
     ]
-    texts = [paired_passage(memories[key], memories.get(turn)) for _, key, turn in pairs]
+    wanted = query_terms(query)
+    texts = [paired_passage(memories[key], memories.get(turn), wanted) for _, key, turn in pairs]
     scores = np.full(len(pool), np.nan, np.float32)
     scores[[at for at, _, _ in pairs]] = reranker.score(query, texts)
     return replace(pool, signals={**pool.signals, "cross": scores})
