@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ import pytest
 import recollect
 from recollect.cli import main
 from recollect.errors import ConfigError
+from recollect.models.registry import WEIGHTS
 from recollect.server.keys import create_key
 from recollect.server.serve import bind
 from recollect.types import Scope
@@ -219,6 +221,19 @@ def test_workers_share_an_address_and_see_each_others_writes(tmp_path: Path) -> 
                 item = {"text": f"Gardener {n} planted a tree."}
                 assert http.post(path("b", "/memories"), json={"items": [item]}).is_success
                 assert http.get(path("b", "/stats")).json()["total_nodes"] == n + 1
+    finally:
+        assert server.stop() == 0
+
+
+@needs_proc
+def test_workers_share_the_pages_of_the_models(tmp_path: Path) -> None:
+    server = start(tmp_path / "m.db", "--workers", "2")
+    models = sum(graph.stat().st_size for graph in WEIGHTS.glob("*/model.onnx"))
+    try:
+        for worker in workers_of(server):
+            told = Path(f"/proc/{worker}/smaps_rollup").read_text()
+            (shared,) = re.findall(r"^Shared_Dirty: +(\d+) kB$", told, re.MULTILINE)
+            assert int(shared) * 1024 > models
     finally:
         assert server.stop() == 0
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from recollect.cli.output import console, day, flat, rows, talk, terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -67,7 +69,7 @@ def said(memory: Memory) -> str:
     return flat(f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text)
 
 
-def _pictures(out: Console, hits: tuple[Hit, ...], *, explain: bool) -> None:
+def _pictures(out: Console, hits: Sequence[Hit], *, explain: bool) -> None:
     from rich.text import Text
 
     wide = out.width >= 100

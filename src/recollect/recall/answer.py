@@ -1,98 +1,27 @@
-"""Answer: what of a ranking is given back, and what each hit can tell of itself."""
+"""Answer: what of a ranking is given back."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import repeat
-from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput
-from recollect.recall.answerable import Verdict
 from recollect.recall.companions import entity_states, source_facts, without_sources
-from recollect.recall.explain import explain, matched
+from recollect.recall.hits import Hits, Ranked, band_of, bands_of
 from recollect.recall.pack import pack, pack_chunks
-from recollect.recall.pool import Pool
-from recollect.recall.relevance import Calibration
 from recollect.recall.request import RecallRequest
 from recollect.recall.result import RecallResult, Trace
-from recollect.recall.retrieve import Retrieved
 from recollect.recall.then import columns_then, memories_then
-from recollect.recall.understand import Query
-from recollect.storage.base import Filter, Keys, ServedView, Usage, View
+from recollect.storage.base import Filter, ServedView, Usage, View
 from recollect.telemetry import Run
-from recollect.types import (
-    Arm,
-    ArmScore,
-    Band,
-    Explanation,
-    Hit,
-    Memory,
-    MemoryType,
-    StageScores,
-)
-from recollect.types.making import maker
+from recollect.types import Arm, ArmScore, Explanation, Hit, Memory, MemoryType, StageScores
 
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
-_make_hit = maker(Hit)
-_Rows = NDArray[np.int64] | slice
-_ALL = slice(None)
-
-
-class StageColumns(NamedTuple):
-    """`StageScores` of many hits."""
-
-    relevance: list[float | None]
-    semantic: list[float | None]
-    keyword: list[float | None]
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """Everything known just before packing; `why` reads it, too."""
-
-    query: Query
-    pool: Pool
-    rows: NDArray[np.int64]  # best first
-    calibration: Calibration | None
-    retrieved: Retrieved
-    depth: int
-    verdict: Verdict
-
-    @cached_property
-    def said(self) -> tuple[list[float], list[float | None], list[float | None]]:
-        """Of every row in short: relevance, similarity, keyword score. Whoever asks one hit asks
-        them all, and one by one the columns are slow to read."""
-        pool = self.pool
-        return pool.relevance.tolist(), _scores(pool, Arm.SEMANTIC), _scores(pool, Arm.KEYWORD)
-
-
-def _scores(pool: Pool, arm: Arm, rows: _Rows = _ALL) -> list[float | None]:
-    column = pool.arms.get(arm)
-    if column is None:
-        return [None] * len(pool.keys[rows])
-    found = zip(column.rank[rows].tolist(), column.score[rows].tolist(), strict=True)
-    return [score if rank else None for rank, score in found]
-
-
-def stage_columns(hits: Sequence[Hit]) -> StageColumns:
-    """`stages` of many hits, a column for each number: one by one they take ten times as long."""
-    details = [hit.detail for hit in hits]
-    first = details[0]
-    if not isinstance(first, _Detail) or len(set(map(type, details))) > 1:  # some came along
-        return StageColumns(*map(list, zip(*[hit.stages for hit in hits], strict=True)))
-    pool, rows = first.ranked.pool, np.array([d.row for d in cast("list[_Detail]", details)])
-    relevance: list[float | None] = pool.relevance[rows].tolist()
-    return StageColumns(
-        relevance, _scores(pool, Arm.SEMANTIC, rows), _scores(pool, Arm.KEYWORD, rows)
-    )
 
 
 def lowest(request: RecallRequest, settings: Settings) -> float:
@@ -124,79 +53,24 @@ def chosen(
     return without_sources(view, ranked.pool, rows, request.max_tokens)
 
 
-def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> list[Hit]:
+def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> Hits:
     """The answer: what fits, and then its neighbours where they were asked for."""
     rows = chosen(view, ranked, request, settings)
     taken = pack(ranked.pool, rows, request.max_tokens)
-    hits = _hits(view, ranked, taken, request.allowed.as_of)
-    if request.expand_hops:
-        floor = lowest(request, settings)
-        hits += [h for h in _neighbours(view, ranked, request, hits) if h.score >= floor]
-    return hits
+    hits = _hits(view, ranked, np.array(taken, np.int64), request.allowed.as_of)
+    if not request.expand_hops:
+        return hits
+    floor = lowest(request, settings)
+    return hits.along_with(h for h in _neighbours(view, ranked, request, hits) if h.score >= floor)
 
 
-def bands_of(ranked: Ranked) -> tuple[float, float]:
-    """From where a score is strong, and from where it may be one. When nothing is known all of it
-    is noise; when something is, then at least the best is not."""
-    if not ranked.verdict.known:
-        return math.inf, math.inf
-    calibration = ranked.calibration
-    strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
-    return strong, min(maybe, float(ranked.pool.score[ranked.rows[0]]))
-
-
-def band_of(score: float, bands: tuple[float, float]) -> Band:
-    strong, maybe = bands
-    return Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
-
-
-def _hits(view: View, ranked: Ranked, rows: list[int], as_of: int | None) -> list[Hit]:
+def _hits(view: View, ranked: Ranked, rows: NDArray[np.int64], as_of: int | None) -> Hits:
     pool = ranked.pool
     keys = pool.keys[rows].tolist()
     loaded = memories_then(view, view.load(keys), pool.columns, as_of)
     if len(loaded) < len(keys):  # some were deleted meanwhile
-        rows = [row for row, key in zip(rows, keys, strict=True) if key in loaded]
-    memories, scores = list(loaded.values()), pool.score[rows].tolist()
-    strong, maybe = bands_of(ranked)
-    bands = [
-        Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
-        for score in scores
-    ]
-    details = map(_Detail, repeat(ranked), rows, memories)
-    return list(map(_make_hit, memories, scores, bands, repeat(0), details))
-
-
-class _Detail(NamedTuple):
-    """A hit's row of the ranking. Hundreds are made for every recall: a tuple is made fastest."""
-
-    ranked: Ranked
-    row: int
-    memory: Memory
-
-    def stages(self) -> StageScores:
-        relevance, semantic, keyword = self.ranked.said
-        return StageScores(relevance[self.row], semantic[self.row], keyword[self.row])
-
-    def arms(self) -> Mapping[Arm, ArmScore]:
-        row = self.row
-        return {
-            arm: ArmScore(int(column.rank[row]), float(column.score[row]))
-            for arm, column in self.ranked.pool.arms.items()
-            if column.rank[row]
-        }
-
-    def scores(self) -> Mapping[str, float]:
-        pool, row = self.ranked.pool, self.row
-        named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
-        named |= {f"{name}_factor": column for name, column in pool.factors.items()}
-        found = {name: float(column[row]) for name, column in named.items()}
-        return {name: value for name, value in found.items() if not math.isnan(value)}
-
-    def matched_terms(self) -> tuple[str, ...]:
-        return matched(self.ranked.query, self.memory)
-
-    def explanation(self) -> Explanation:
-        return explain(self.ranked.pool, self.row)
+        rows = rows[[key in loaded for key in keys]]
+    return Hits(ranked, rows, list(loaded.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +105,7 @@ class _Hop:
         return Explanation(self.score, "final score", details, "product")
 
 
-def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[Hit]) -> list[Hit]:
+def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: Hits) -> list[Hit]:
     """expand_hops = 1: what the best hits link to, at a reduced score and within the tokens left."""
     given = {hit.id for hit in hits}
     as_of = request.allowed.as_of
@@ -245,7 +119,7 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: list[H
         hop = _Hop(parents[source], weight)
         if target not in best or hop.score > best[target].score:
             best[target] = hop
-    room = request.max_tokens - sum(hit.memory.tokens for hit in hits)
+    room = request.max_tokens - sum(memory.tokens for memory in hits.memories)
     out: list[Hit] = []
     targets = columns_then(view, view.columns(np.array(sorted(best), np.int64)), as_of)
     loaded = memories_then(view, view.load(best), targets, as_of)
@@ -270,20 +144,21 @@ def result_of(
     request: RecallRequest,
     ranked: Ranked,
     rows: NDArray[np.int64],
-    hits: list[Hit],
+    hits: Hits,
     run: Run,
 ) -> RecallResult:
-    wanted = _sources(view, hits, request.allowed) if request.include_chunks else []
+    memories = hits.memories
+    wanted = _sources(view, memories, request.allowed) if request.include_chunks else []
     chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
-    entities = entity_states(view, _keys(hits), request) if request.include_entities else ()
+    entities = entity_states(view, hits.keys, request) if request.include_entities else ()
     sources, truncated = (), False
     if request.include_source_facts:
-        observed = (hit.memory for hit in hits if hit.type is MemoryType.OBSERVATION)
+        observed = (m for m in memories if m.type is MemoryType.OBSERVATION)
         sources, truncated = source_facts(view, observed, request)
     return RecallResult(
         bank=view.bank,
         query=request.query,
-        results=tuple(hits),
+        results=hits,
         chunks=chunks,
         window=ranked.query.window,
         timings=run.timings(),
@@ -291,7 +166,7 @@ def result_of(
         # Where no arm could look, nobody knows whether anything is known.
         nothing_known=bool(ranked.retrieved.lists or not run.degraded)
         and not _worth_telling(ranked, rows),
-        tokens=sum([hit.memory.tokens for hit in hits]),
+        tokens=sum([m.tokens for m in memories]),
         cached=False,
         trace=_trace(view, ranked, run) if request.trace else None,
         verbosity=request.verbosity,
@@ -301,24 +176,16 @@ def result_of(
     )
 
 
-def _sources(view: View, hits: list[Hit], allowed: Filter) -> list[str]:
+def _sources(view: View, memories: Sequence[Memory], allowed: Filter) -> list[str]:
     """The chunks behind the hits. One in which something was said that the tags hide would tell it,
     so it stays away."""
-    chunks = [hit.chunk_id for hit in hits if hit.chunk_id]
+    chunks = [m.chunk_id for m in memories if m.chunk_id]
     if allowed.tags is None or not chunks:
         return chunks
     said = view.said_in(chunks)
     keys = np.array(sorted({key for keys in said.values() for key in keys}), np.int64)
     seen = set(keys[view.allows(keys, Filter(tags=allowed.tags))].tolist())
     return [chunk for chunk in chunks if seen.issuperset(said.get(chunk, ()))]
-
-
-def _keys(hits: list[Hit]) -> Keys:
-    """Of the direct hits."""
-    rows = [
-        (h.detail.ranked.pool.keys, h.detail.row) for h in hits if isinstance(h.detail, _Detail)
-    ]
-    return np.array([keys[row] for keys, row in rows], np.int64)
 
 
 def _trace(view: View, ranked: Ranked, run: Run) -> Trace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -63,7 +63,7 @@ class Trace:
 class RecallResult:
     bank: str
     query: str
-    results: tuple[Hit, ...]
+    results: Sequence[Hit]  # best first; never changed
     chunks: tuple[Chunk, ...]
     window: Window | None
     timings: Mapping[str, float]

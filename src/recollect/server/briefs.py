@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from recollect.recall.answer import stage_columns
+from recollect.recall.hits import columns_of
 from recollect.types import Band, Hit, Memory
 
 _BANDS = {band: orjson.dumps(band) for band in Band}
@@ -56,16 +56,15 @@ class Briefs:
         a column at a time, and nothing is made for a single hit: that took longer than all else."""
         if not hits:
             return orjson.Fragment(b"[]")
-        stages = stage_columns(hits)
-        final = _written([h.score for h in hits])
+        said = columns_of(hits)
         parts = _HIT * len(hits)
         wide = len(_HIT)
-        parts[_BRIEF::wide] = self.of([h.memory for h in hits])
-        parts[_FINAL::wide] = parts[_SCORE::wide] = final
-        parts[_RELEVANCE::wide] = _written(stages.relevance)
-        parts[_SEMANTIC::wide] = _written(stages.semantic)
-        parts[_KEYWORD::wide] = _written(stages.keyword)
-        parts[_BAND::wide] = [_BANDS[h.band] if not h.hop else _hopped(h) for h in hits]
+        parts[_BRIEF::wide] = self.of(said.memories)
+        parts[_FINAL::wide] = parts[_SCORE::wide] = _written(said.scores)
+        parts[_RELEVANCE::wide] = _written(said.relevance)
+        parts[_SEMANTIC::wide] = _written(said.semantic)
+        parts[_KEYWORD::wide] = _written(said.keyword)
+        parts[_BAND::wide] = map(_placed, said.bands, said.hops)
         parts[0], parts[-1] = b"[{", b"}]"
         return orjson.Fragment(b"".join(parts))
 
@@ -74,8 +73,8 @@ def _written(numbers: Sequence[float | None]) -> list[bytes]:
     return orjson.dumps(numbers)[1:-1].split(b",")
 
 
-def _hopped(hit: Hit) -> bytes:
-    return b'%b,"hop":%d' % (_BANDS[hit.band], hit.hop)
+def _placed(band: Band, hop: int) -> bytes:
+    return b'%b,"hop":%d' % (_BANDS[band], hop) if hop else _BANDS[band]
 
 
 def scored(hit: Hit) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
             return
         from recollect.server.workers import Workers
 
-        memory.close()  # nothing of it may be carried into another process
+        if "://" not in f"{settings.embedder} {settings.reranker}":
+            _early(memory)  # the models: workers that find them loaded share their pages
+        memory.close()  # nothing else of it may be carried into another process
         with _together() as folder:
 
             def work(place: Place, tell: Callable[[], None]) -> None:

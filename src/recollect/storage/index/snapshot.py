@@ -31,11 +31,12 @@ Mask = NDArray[np.bool_]
 Scored = tuple[Rows, NDArray[np.float32]]  # rows that hold a term, and what it adds to their score
 _QUERIES_KEPT = 8  # whose scores are: a recall asks for its own more than once
 _MASKS_KEPT = 64  # every `as_of` is another filter
-_PLACES_KEPT = 65_536  # of terms asked for, at least; of a large bank as many as it has rows
+_PLACES_KEPT = 262_144  # of terms asked for, at least; of a large bank four for each row
 
 
 class _Parts:
-    """Terms asked for and what each adds, up to so many places in all; then it begins anew."""
+    """Terms asked for and what each adds, up to so many places in all; then it begins anew. A term
+    that stands nowhere takes a place, too: queries have no end of those."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -46,9 +47,10 @@ class _Parts:
         return self._held.get(term)
 
     def keep(self, term: int, scored: Scored) -> Scored:
-        self._places += len(scored[0])
+        places = max(len(scored[0]), 1)
+        self._places += places
         if self._places > self._most:
-            self._held, self._places = {}, len(scored[0])
+            self._held, self._places = {}, places
         self._held[term] = scored
         return scored
 
@@ -227,7 +229,7 @@ class Snapshot:
 
     @cached_property
     def _parts(self) -> _Parts:
-        return _Parts(max(_PLACES_KEPT, len(self.keys)))
+        return _Parts(max(_PLACES_KEPT, 4 * len(self.keys)))
 
     def _weighted(self, term: int) -> Scored:
         """The rows that hold a term, and how much of it, as BM25F weighs fields and lengths."""

@@ -1,0 +1,205 @@
+"""Hits: what a ranking says of the memories that are given back.
+
+An answer may hold two hundred, and most are only counted, or written by the column. So they stay
+columns, and a `Hit` is made of each when somebody looks at one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.answerable import Verdict
+from recollect.recall.explain import explain, matched
+from recollect.recall.pool import Pool
+from recollect.recall.relevance import Calibration
+from recollect.recall.retrieve import Retrieved
+from recollect.recall.understand import Query
+from recollect.storage.base import Keys
+from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, StageScores
+from recollect.types.making import maker
+
+_make_hit = maker(Hit)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Everything known just before packing; `why` reads it, too."""
+
+    query: Query
+    pool: Pool
+    rows: NDArray[np.int64]  # best first
+    calibration: Calibration | None
+    retrieved: Retrieved
+    depth: int
+    verdict: Verdict
+
+    @cached_property
+    def said(self) -> tuple[list[float], list[float | None], list[float | None]]:
+        """Of every row in short: relevance, similarity, keyword score. Whoever asks one hit asks
+        them all, and one by one the columns are slow to read."""
+        pool = self.pool
+        every = np.arange(len(pool))
+        return (
+            pool.relevance.tolist(),
+            _scores(pool, Arm.SEMANTIC, every),
+            _scores(pool, Arm.KEYWORD, every),
+        )
+
+
+def _scores(pool: Pool, arm: Arm, rows: NDArray[np.int64]) -> list[float | None]:
+    column = pool.arms.get(arm)
+    if column is None:
+        return [None] * len(rows)
+    found = zip(column.rank[rows].tolist(), column.score[rows].tolist(), strict=True)
+    return [score if rank else None for rank, score in found]
+
+
+def bands_of(ranked: Ranked) -> tuple[float, float]:
+    """From where a score is strong, and from where it may be one. When nothing is known all of it
+    is noise; when something is, then at least the best is not."""
+    if not ranked.verdict.known:
+        return math.inf, math.inf
+    calibration = ranked.calibration
+    strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
+    return strong, min(maybe, float(ranked.pool.score[ranked.rows[0]]))
+
+
+def band_of(score: float, bands: tuple[float, float]) -> Band:
+    strong, maybe = bands
+    return Band.STRONG if score >= strong else Band.MAYBE if score >= maybe else Band.NOISE
+
+
+class HitColumns(NamedTuple):
+    """Many hits: a column for each thing that all of them say."""
+
+    memories: Sequence[Memory]
+    scores: Sequence[float]
+    bands: Sequence[Band]
+    hops: Sequence[int]
+    relevance: Sequence[float | None]
+    semantic: Sequence[float | None]
+    keyword: Sequence[float | None]
+
+
+class Hits(Sequence[Hit]):
+    """The hits of one ranking, best first: its rows that were taken, and their memories. After them
+    come neighbours that they brought along, where those were asked for."""
+
+    def __init__(
+        self,
+        ranked: Ranked,
+        rows: NDArray[np.int64],
+        memories: Sequence[Memory],
+        neighbours: tuple[Hit, ...] = (),
+    ) -> None:
+        self._ranked = ranked
+        self._rows = rows
+        self._memories = memories
+        self._neighbours = neighbours
+
+    def along_with(self, neighbours: Iterable[Hit]) -> Hits:
+        return Hits(self._ranked, self._rows, self._memories, tuple(neighbours))
+
+    @property
+    def keys(self) -> Keys:
+        """Of the direct ones."""
+        return self._ranked.pool.keys[self._rows]
+
+    @property
+    def memories(self) -> Sequence[Memory]:
+        if not self._neighbours:
+            return self._memories
+        return [*self._memories, *(hit.memory for hit in self._neighbours)]
+
+    def columns(self) -> HitColumns:
+        if self._neighbours:
+            return columns_of(self._made)
+        pool, rows = self._ranked.pool, self._rows
+        return HitColumns(
+            self._memories,
+            *self._scored(),
+            [0] * len(rows),
+            pool.relevance[rows].tolist(),
+            _scores(pool, Arm.SEMANTIC, rows),
+            _scores(pool, Arm.KEYWORD, rows),
+        )
+
+    def _scored(self) -> tuple[list[float], list[Band]]:
+        bands, scores = bands_of(self._ranked), self._ranked.pool.score[self._rows].tolist()
+        return scores, [band_of(score, bands) for score in scores]
+
+    @cached_property
+    def _made(self) -> tuple[Hit, ...]:
+        details = map(_Detail, repeat(self._ranked), self._rows.tolist(), self._memories)
+        made = map(_make_hit, self._memories, *self._scored(), repeat(0), details)
+        return (*made, *self._neighbours)
+
+    def __len__(self) -> int:
+        return len(self._memories) + len(self._neighbours)
+
+    @overload
+    def __getitem__(self, at: int) -> Hit: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, at: int | slice) -> Hit | tuple[Hit, ...]:
+        return self._made[at]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return self._made == (other._made if isinstance(other, Hits) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._made)
+
+    def __repr__(self) -> str:
+        return repr(self._made)
+
+
+def columns_of(hits: Sequence[Hit]) -> HitColumns:
+    if isinstance(hits, Hits):
+        return hits.columns()
+    said = [(h.memory, h.score, h.band, h.hop, *h.stages) for h in hits]
+    return HitColumns(*zip(*said, strict=True)) if said else HitColumns(*repeat((), 7))
+
+
+class _Detail(NamedTuple):
+    """A hit's row of the ranking. Who makes one hit makes hundreds: a tuple is made fastest."""
+
+    ranked: Ranked
+    row: int
+    memory: Memory
+
+    def stages(self) -> StageScores:
+        relevance, semantic, keyword = self.ranked.said
+        return StageScores(relevance[self.row], semantic[self.row], keyword[self.row])
+
+    def arms(self) -> Mapping[Arm, ArmScore]:
+        row = self.row
+        return {
+            arm: ArmScore(int(column.rank[row]), float(column.score[row]))
+            for arm, column in self.ranked.pool.arms.items()
+            if column.rank[row]
+        }
+
+    def scores(self) -> Mapping[str, float]:
+        pool, row = self.ranked.pool, self.row
+        named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
+        named |= {f"{name}_factor": column for name, column in pool.factors.items()}
+        found = {name: float(column[row]) for name, column in named.items()}
+        return {name: value for name, value in found.items() if not math.isnan(value)}
+
+    def matched_terms(self) -> tuple[str, ...]:
+        return matched(self.ranked.query, self.memory)
+
+    def explanation(self) -> Explanation:
+        return explain(self.ranked.pool, self.row)
