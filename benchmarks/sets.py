@@ -31,6 +31,7 @@ OWN = Path(__file__).parent.parent / "data"
 SETS = (
     Set("chats", "chats.jsonl.gz", styles=("friends", "messages", "group"), short_queries=20),
     Set("assistants", "chats.jsonl.gz", styles=("assistant", "agent"), short_queries=30),
+    Set("notes", "chats.jsonl.gz", styles=("notes", "records", "articles")),
     Set("realmem", "memory/realmem.json.gz"),
     Set("realmem-as-of", "memory/realmem.json.gz", masked=True),
     Set("lifebench", "memory/lifebench_en.json.gz"),
@@ -47,6 +48,7 @@ SETS = (
 QUALITY = (
     "chats",
     "assistants",
+    "notes",
     "realmem",
     "realmem-as-of",
     "lifebench",

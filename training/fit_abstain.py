@@ -144,6 +144,7 @@ def materials() -> Iterator[Material]:
     yield _timeqa(development["timeqa"][0], training["timeqa"][0], others("timeqa"))
     yield from _chats("chats")
     yield from _chats("assistants")
+    yield from _chats("notes")
     yield from _worlds()
     yield _sentences(others(""))
 

@@ -66,6 +66,7 @@ PLAN = (
     ("timeqa", 2000, 120),
     ("chats", None, 30),
     ("assistants", None, 30),
+    ("notes", None, 60),
 )
 FIRST = ("semantic", "around", "keyword", "graph", "window", "length")
 LATE = (*FIRST, "late", "late_before", "beside")

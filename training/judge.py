@@ -15,7 +15,7 @@ import math
 import random
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,13 +25,23 @@ from torch import Tensor, nn
 
 import qwen
 from lists import LIST, SPEAKER, Corpus, date_text
-from train import CACHE, DEVICE, clock, list_loss, load_students, load_tokenizer, mine, set_rate
+from train import (
+    CACHE,
+    DEVICE,
+    clock,
+    list_loss,
+    load_students,
+    load_tokenizer,
+    mine,
+    set_rate,
+)
 from weights import unpack
 
-QUERY_MOST, PASSAGE_MOST, BEFORE_MOST = 100, 200, 60
+QUERY_MOST, PASSAGE_MOST, BEFORE_MOST = 100, 400, 60
 # What it learns from: conversations first, and enough else to stay general.
 SHARES = {
-    "chats": 0.5,
+    "chats": 0.55,
+    "untold": 0.05,
     "friends": 0.06,
     "realmem": 0.06,
     "lifebench": 0.05,
@@ -42,9 +52,12 @@ SHARES = {
     "iirc": 0.04,
     "timeqa": 0.03,
     "projects": 0.03,
+    "notes": 0.05,
+    "records": 0.04,
+    "articles": 0.05,
 }
-JUDGED_MOST = 20  # near misses of a question
-JUDGED = ("chats", "friends", "realmem", "lifebench")
+JUDGED_MOST = 12  # near misses of a question
+JUDGED = ("chats", "friends", "realmem", "lifebench", "notes", "records", "articles")
 
 
 class Judge(nn.Module):
@@ -130,7 +143,7 @@ class Reader:
         memory = (
             memory
             + (self.ids(f"{speaker}:") if speaker else [])
-            + self.ids(" " + text[:2000], PASSAGE_MOST)
+            + self.ids(" " + text[:4000], PASSAGE_MOST)
         )
         return (
             self.ids("Query: ")
@@ -162,21 +175,32 @@ def padded(pairs: list[list[int]]) -> tuple[Tensor, Tensor]:
     return ids.to(DEVICE), lengths.to(DEVICE)
 
 
-def lists(reader: Reader, budget: int, seed: int) -> Iterator[list[list[list[int]]]]:
+class Drawn(NamedTuple):
+    """A question's list; nobody answers what was never told."""
+
+    pairs: list[list[int]]
+    answered: bool
+
+
+def lists(reader: Reader, budget: int, seed: int) -> Iterator[list[Drawn]]:
     """Endless batches of lists, the answer first, of about `budget` tokens."""
     rng = random.Random(seed)
     families = [f for f in SHARES if f in reader.corpus.families]
     while True:
-        drawn: list[list[list[int]]] = []
+        drawn: list[Drawn] = []
         for family in rng.choices(families, [SHARES[f] for f in families], k=256):
             row = rng.choice(reader.corpus.families[family])
-            pids = [rng.choice(reader.corpus.rows[row].gold), *reader.misses(row, rng)]
-            if len(pids) == LIST:
-                drawn.append([reader.pair(row, pid) for pid in pids])
-        drawn.sort(key=lambda made: max(map(len, made)))
-        batches, batch = list[list[list[list[int]]]](), list[list[list[int]]]()
+            known = reader.corpus.rows[row]
+            first = rng.choice(known.gold or known.hard[:4])
+            pids = [first, *(pid for pid in reader.misses(row, rng) if pid != first)]
+            if len(pids) >= LIST - (not known.gold):
+                pids += [rng.choice(known.hard)] * (LIST - len(pids))
+                pairs = [reader.pair(row, pid) for pid in pids]
+                drawn.append(Drawn(pairs, bool(known.gold)))
+        drawn.sort(key=lambda made: max(map(len, made.pairs)))
+        batches, batch = list[list[Drawn]](), list[Drawn]()
         for made in drawn:
-            if batch and max(map(len, made)) * LIST * (len(batch) + 1) > budget:
+            if batch and max(map(len, made.pairs)) * LIST * (len(batch) + 1) > budget:
                 batches.append(batch)
                 batch = []
             batch.append(made)
@@ -195,17 +219,18 @@ def train(judge: Judge, reader: Reader, seconds: float, budget: int, rate: float
         if progress() >= 1:
             break
         set_rate([opt], progress())
-        ids, lengths = padded([pair for made in batch for pair in made])
+        ids, lengths = padded([pair for made in batch for pair in made.pairs])
         logits = judge(ids, lengths).view(-1, LIST)
-        loss = list_loss(logits)
+        answered = torch.tensor([made.answered for made in batch], device=logits.device)
+        loss = list_loss(logits, answered)
         opt.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(weights, 1.0)
         opt.step()
         seen += len(batch)
-        rights.append((logits.argmax(1) == 0).float().mean().item())
-        if not math.isfinite(rights[-1]) or step % 25 == 0:
-            print(f"judge {progress():.2f} step {step} lists {seen} loss {loss.item():.3f} top1 {np.mean(rights[-25:]):.3f}", flush=True)  # fmt: skip
+        rights.append((logits.argmax(1) == 0)[answered].float().mean().item())
+        if not math.isfinite(loss.item()) or step % 25 == 0:
+            print(f"judge {progress():.2f} step {step} lists {seen} loss {loss.item():.3f} top1 {np.nanmean(rights[-25:]):.3f}", flush=True)  # fmt: skip
 
 
 @torch.no_grad()
@@ -269,6 +294,7 @@ def main() -> None:
     train(judge, reader, args.seconds, args.budget, args.rate)
     torch.cuda.empty_cache()
     asked = [i for source in JUDGED for i in corpus.families.get(source, [])]
+    random.Random(6).shuffle(asked)  # the time may not suffice for all
     judged = score(judge.eval(), reader, asked, 8 * args.budget, args.score_seconds)
     np.savez(CACHE / "judged.npz", **judged)
     print(f"judged {len(judged['row'])} pairs of {len(asked)} questions after {time.time() - started:.0f} s", flush=True)  # fmt: skip

@@ -8,7 +8,9 @@ read it and not to trust its presence.
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -18,10 +20,16 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+import ship
 from synthetic import NAMES
 
 CLS, SEP = 101, 102
-QUERY_MOST, PASSAGE_MOST, CONTEXT_MOST, EARLIER_MOST = 80, 220, 48, 32
+QUERY_MOST, CONTEXT_MOST, EARLIER_MOST = 80, 48, 32
+# Of a long passage the part that has most to do with the query is read: as much as the embedder reads at
+# once (recall reads all parts, and late interaction takes the best match), and as much as a
+# cross-encoder is shown.
+PASSAGE_MOST, EMBEDDED_MOST, PAIRED_MOST = 700, 252, 115
+EXCERPT_STEP = 25
 MUTED = 0.7
 LIST = 8
 SPEAKER = "\u0001"
@@ -40,7 +48,8 @@ SHARES = {
     "friends": 0.08,
     "timeqa": 0.025,
     "scifact": 0.02,
-    "chats": 0.35,
+    "chats": 0.4,
+    "untold": 0.04,
     "synthetic": 0.1,
     "squad_sent": 0.13,
     "cosmosqa": 0.09,
@@ -57,8 +66,9 @@ SHARES = {
     "coqa": 0.01,
     "aquamuse": 0.02,
     "told": 0.1,
-    "records": 0.03,
-    "notes": 0.025,
+    "records": 0.04,
+    "notes": 0.05,
+    "articles": 0.04,
     "projects": 0.055,
 }
 
@@ -92,7 +102,9 @@ class Corpus:
             [p[1][:4000] for p in value["passages"]], add_special_tokens=False
         )
         self.passages = [
-            Passage(p[0], e.ids[:400], date.fromisoformat(p[2]) if p[2] else None, p[3], p[4])
+            Passage(
+                p[0], e.ids[:PASSAGE_MOST], date.fromisoformat(p[2]) if p[2] else None, p[3], p[4]
+            )
             for p, e in zip(value["passages"], texts, strict=True)
         ]
         self.following = {
@@ -172,22 +184,27 @@ class ListMaker:
         self.rng = random.Random(seed)
         self.names = NAMES.split()
         self.contexts, self.openers = CONTEXTS.split("|"), OPENERS.split("|")
+        self.skipped = frozenset(ship.skip_tokens(corpus.tokenizer))
 
     def make(self, row: Row) -> tuple[list[int], list[Dressed], list[int]]:
         """Query ids, dressed passages (the answer first) and their passage numbers."""
         rng, c = self.rng, self.c
-        answer = rng.choice(row.gold)
+        # What nobody told has no answer: the list is of misses alone.
+        answer = rng.choice(row.gold or row.hard[:4])
         form = self._form(row, c.passages[answer])
         speaker = rng.choice(self.names)
         query = self._query(row, speaker)
-        items = [self._item(pid, form) for pid in [answer, *self._misses(row)]]
+        misses = (pid for pid in self._misses(row) if pid != answer)
+        items = [self._item(pid, form) for pid in [answer, *misses]]
         if None in row.query or (form.named and items[0].speaker is None):
             items[0].speaker = speaker
             form.named = form.named or None in row.query
-        query = self._date_query(query, row, form, items)
-        self._twins(row, form, items)
+        if row.gold:
+            query = self._date_query(query, row, form, items)
+            self._twins(row, form, items)
         self._dress_unknown(form, items)
-        texts = [self._text(item, form) for item in items[:LIST]]
+        asked = set(query) - self.skipped
+        texts = [self._text(item, form, asked) for item in items[:LIST]]
         return query, texts, [item.pid for item in items[:LIST]]
 
     def _form(self, row: Row, answer: Passage) -> Form:
@@ -227,7 +244,7 @@ class ListMaker:
         far = rng.sample(row.hard[12:], min(2, len(row.hard[12:])))
         chosen = list(dict.fromkeys(near + far))
         tries = 0
-        while len(chosen) < LIST - 1 and tries < 50:
+        while len(chosen) < LIST and tries < 50:
             tries += 1
             pid = rng.choice(pool)
             if pid not in gold and pid not in chosen:
@@ -336,7 +353,7 @@ class ListMaker:
                     + self.c.passages[rng.choice(group)].ids[:CONTEXT_MOST]
                 )
 
-    def _text(self, item: Item, form: Form) -> Dressed:
+    def _text(self, item: Item, form: Form, asked: set[int]) -> Dressed:
         c = self.c
         dated = form.dated and item.date is not None
         answered: list[int] = []
@@ -346,17 +363,18 @@ class ListMaker:
         if form.earlier and item.earlier is not None:
             earlier = c.ids("previous turn:") + item.earlier + c.ids(form.separator)
         head = c.ids(form.context + ":") if form.context not in ("", "previous") else []
-        tail = c.ids(item.speaker + ":") if form.named and item.speaker else []
-        tail = head + tail + (self._wrap(item) if form.wrapped else item.ids)
+        head = head + (c.ids(item.speaker + ":") if form.named and item.speaker else [])
+        text = self._wrap(item) if form.wrapped else item.ids
         short = c.ids(short_date(item.date)) if dated and item.date else []
         long = c.ids(date_text(item.date)) if dated and item.date else []
         # Recall matches a turn's own vectors and those of the turn before apart; a context that
         # a caller gives is part of its memory. Both are met.
         mute = len(answered) if self.rng.random() < MUTED else 0
+        front = short + answered + head
         return Dressed(
-            (short + answered + tail)[:PASSAGE_MOST],
+            front + excerpt(text, asked, EMBEDDED_MOST - len(front)),
             (len(short), len(short) + mute),
-            (long + earlier + answered + tail)[:PASSAGE_MOST],
+            long + earlier + answered + head + excerpt(text, asked, PAIRED_MOST),
         )
 
     def _wrap(self, item: Item) -> list[int]:
@@ -371,6 +389,18 @@ class ListMaker:
 
     def _day(self) -> date:
         return date(2018, 1, 1) + timedelta(days=self.rng.randrange(3200))
+
+
+def excerpt(ids: list[int], asked: set[int], most: int) -> list[int]:
+    """The part of a long passage that holds the most of what is asked for, as recall takes it."""
+    if len(ids) <= most:
+        return ids
+    often = Counter(i for i in ids if i in asked)
+    starts = range(0, len(ids) - most + EXCERPT_STEP, EXCERPT_STEP)
+    held = (asked.intersection(ids[start : start + most]) for start in starts)
+    worth = [sum(math.log1p(len(ids) / often[i]) for i in sorted(found)) for found in held]
+    start = starts[worth.index(max(worth))]
+    return ids[start : start + most]
 
 
 def _within(part: list[int], whole: list[int | None]) -> bool:
@@ -451,5 +481,6 @@ class Batches(torch.utils.data.IterableDataset):
             "type": pad(types),
             "known": known,
             "judged": np.array(judged, dtype=np.float32),
+            "answered": np.array([bool(g) for g in gold]),
         }
         return {k: torch.from_numpy(v) for k, v in arrays.items()}

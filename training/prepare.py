@@ -1,8 +1,9 @@
 """Gather training rows and evaluation sets into two compact files.
 
     python training/prepare.py OUT_FOLDER
+    python training/prepare.py OUT_FOLDER JUDGED.npz     # keep what judge.py said, under data/
 
-Also checks the overlap of training and evaluation texts, drops training rows that share text
+What the judge said of our own chats is kept, so that students can be trained without it. Also checks the overlap of training and evaluation texts, drops training rows that share text
 with an evaluation set, and writes what it found to `overlap.json`.
 """
 
@@ -25,6 +26,8 @@ import bm25
 import splits
 import synthetic
 
+KEPT = splits.OWN / "judged.jsonl.gz"
+JUDGED = ("row", "pid", "logit")
 WORLDS = 900
 GRAM = 10
 # Questions about "the narrator" become questions about whoever is made the speaker.
@@ -47,12 +50,12 @@ class Pool:
 
     def __init__(self) -> None:
         self.passages: list[list[Any]] = []
-        self._ids: dict[tuple[str, str], int] = {}
+        self.ids: dict[tuple[str, str], int] = {}
 
     def add(self, group: str, key: str, record: list[Any]) -> int:
-        known = self._ids.get((group, key))
+        known = self.ids.get((group, key))
         if known is None:
-            known = self._ids[group, key] = len(self.passages)
+            known = self.ids[group, key] = len(self.passages)
             self.passages.append(record)
         return known
 
@@ -63,7 +66,10 @@ def add_collection(pool: Pool, rows: list[list[Any]], source: str, c: splits.Col
     for unit in c.units:
         if unit.previous is not None:
             pool.passages[ids[unit.id]][4] = ids[unit.previous]
-    rows += [[source, group, q.text, [ids[g] for g in q.gold if g in ids]] for q in c.queries]
+    for q in c.queries:
+        row = [source, group, q.text, [ids[g] for g in q.gold if g in ids]]
+        # What nobody ever said, though it sounds as if, teaches what an answer lacks.
+        rows.append(row if q.gold else ["untold", *row[1:]])
 
 
 def add_pairs(pool: Pool, rows: list[list[Any]]) -> None:
@@ -111,6 +117,8 @@ CALIBRATION_SHARE = {
 
 def calibrates(pool: Pool, row: list[Any]) -> bool:
     source, group, _, gold = row
+    if source == "untold":
+        return False
     if source == "realmem":
         return group == CALIBRATION_PERSONA
     share = CALIBRATION_SHARE.get(source, 0.0)
@@ -143,7 +151,7 @@ def overlap(
         if name:
             hit.append(f"query:{row[0]}->{name}")
         found.update(hit[:1])
-        if not hit and row[3]:
+        if not hit and (row[3] or row[0] == "untold"):
             kept.append(row)
     return kept, {"rows": len(rows), "kept": len(kept), "dropped": dict(found.most_common())}
 
@@ -193,7 +201,37 @@ def keyword_scores(sets: dict[str, list[splits.Collection]]) -> dict[str, Any]:
     return found
 
 
-def main(out: str) -> None:
+def keep(pool: Pool, rows: list[list[Any]], judged: Path) -> None:
+    """What was judged, by chat, question and turn instead of by number."""
+    names = {pid: name for name, pid in pool.ids.items()}
+    said: dict[int, dict[str, float]] = {}
+    with np.load(judged) as found:
+        for row, pid, logit in zip(*(found[k].tolist() for k in JUDGED), strict=True):
+            if rows[row][1].split(":")[0] in (*splits.APART, "chats"):
+                said.setdefault(row, {})[names[pid][1]] = round(logit, 2)
+    lines = [
+        {"group": rows[row][1], "query": rows[row][2], "logits": said[row]} for row in sorted(said)
+    ]
+    with gzip.GzipFile(KEPT, "wb", mtime=0) as file:
+        file.writelines((json.dumps(line) + "\n").encode() for line in lines)
+
+
+def kept(pool: Pool, rows: list[list[Any]]) -> dict[str, Any]:
+    """What was judged and kept, by number."""
+    numbers = {(row[1], row[2]): i for i, row in enumerate(rows)}
+    found: list[tuple[int, int, float]] = []
+    with gzip.open(KEPT, "rt", encoding="utf-8") as file:
+        for line in map(json.loads, file):
+            row = numbers.get((line["group"], line["query"]))
+            if row is not None:
+                found += [
+                    (row, pool.ids[line["group"], unit], x) for unit, x in line["logits"].items()
+                ]
+    columns = zip(JUDGED, zip(*found, strict=True), (np.int32, np.int32, np.float16), strict=True)
+    return {name: np.array(values, dtype=kind) for name, values, kind in columns}
+
+
+def main(out: str, judged: str = "") -> None:
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     sets = splits.evaluation_sets()
@@ -209,6 +247,9 @@ def main(out: str) -> None:
     report |= {"train": len(rows), "calibration": Counter(row[0] for row in calibration)}
     value = {"passages": pool.passages, "rows": rows, "calibration": calibration}
     write(folder / "train.json.gz", value)
+    if judged:
+        keep(pool, rows, Path(judged))
+    np.savez(folder / "judged.npz", **kept(pool, rows))
     sets |= calibration_sets(pool, calibration)
     write(folder / "eval.json.gz", {n: [_compact(n, c) for c in cs] for n, cs in sets.items()})
     np.savez_compressed(folder / "bm25.npz", **keyword_scores(sets))

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ REALMEM_HELD = frozenset({"Pak_Budi", "Sarah_Miller", "Sophie_Dubois"})
 LIFEBENCH_HELD = frozenset({"lumingqiang"})
 # Evaluation sets, or rebuilt from their own files below, or of doubtful licence.
 LEFT_OUT = ("musique_train100", "hotpot_train100", "timeqa_train", "friendsqa_dev", "scifact_train")
+# Of our own chats, those that are no talk: what stands before says nothing about what comes.
+APART = ("notes", "records", "articles")
 DOUBTFUL = ("sciq", "yahoo", "tweetqa")
 
 
@@ -114,15 +116,19 @@ def chats() -> Iterator[tuple[bool, Collection]]:
         for record in map(json.loads, file):
             said = units.setdefault(record["bank"], [])
             if "unit" in record:
-                before = said[-1].id if said and record["session"] == session else None
-                session = record["session"]
-                day, speaker = record["time"][:10], record["speaker"]
+                talk = record["bank"].split("-")[0] not in APART
+                same = talk and said and record["session"] == session
+                before = said[-1].id if said and same else None
+                session = record.get("session")
+                day, speaker = (record.get("time") or "")[:10] or None, record.get("speaker")
                 said.append(Unit(record["unit"], record["text"], day, speaker, before))
-            elif record["gold"]:
+            else:
                 asked = queries.setdefault(record["bank"], [])
                 asked.append(Query(record["query"], tuple(record["gold"])))
     for bank, said in units.items():
-        yield part_of(bank) != "training", Collection(f"chats:{bank}", said, queries[bank])
+        style = bank.split("-")[0]
+        name = f"{style if style in APART else 'chats'}:{bank}"
+        yield part_of(bank) != "training", Collection(name, said, queries[bank])
 
 
 def timeqa() -> Iterator[tuple[bool, Collection]]:
@@ -177,9 +183,13 @@ def evaluation_sets() -> dict[str, list[Collection]]:
     sets["friends"] = [_merge("friends", dialogues)]
     sets["musique"] = [plain("musique", "multihop/musique_train100")]
     sets["hotpot"] = [plain("hotpot", "multihop/hotpot_train100")]
-    sets["chats"] = [c for part, c in chats() if part]
+    sets["chats"] = [_answered(c) for part, c in chats() if part]
     sets["cranfield"] = [plain("cranfield", "ir/cranfield")]
     return sets
+
+
+def _answered(c: Collection) -> Collection:
+    return replace(c, queries=[q for q in c.queries if q.gold])
 
 
 def training_collections() -> list[Collection]:

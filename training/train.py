@@ -32,9 +32,10 @@ from weights import Arrays, unpack
 CACHE = Path(__file__).parent / ".cache"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOKEN_DIMENSIONS = 64
-DEPTHS = (3, 4, 6)
+DEPTHS = (6,)
 MINED = 24
 LOG_EVERY = 200
+BINARY = 0.6  # weight of "does it answer?" beside "which answers best?", of a cross-encoder
 
 
 def load_tokenizer() -> Tokenizer:
@@ -149,15 +150,24 @@ def set_rate(optimisers: list[torch.optim.AdamW], progress: float) -> None:
             group["lr"] = group["top"] * share
 
 
-def list_loss(logits: Tensor, drop: Tensor | None = None) -> Tensor:
-    """Softmax over the list, the answer first, plus a little binary loss for calibration."""
+def list_loss(
+    logits: Tensor,
+    answered: Tensor,
+    drop: Tensor | None = None,
+    likely: Tensor | None = None,
+    binary: float = BINARY,
+) -> Tensor:
+    """Softmax over the list, the answer first where there is one, plus some binary loss, so that a
+    logit means the same whatever was asked. `likely` says how likely each answers, where that is known."""
+    labels = torch.zeros_like(logits) if likely is None else likely.clone()
+    labels *= answered[:, None]
+    labels[:, 0] = answered.float()
     if drop is not None:
-        logits = logits.masked_fill(drop, -1e4)
+        logits, labels = logits.masked_fill(drop, -1e4), labels.masked_fill(drop, 0.0)
     target = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
-    labels = torch.zeros_like(logits)
-    labels[:, 0] = 1
-    binary = F.binary_cross_entropy_with_logits(logits.clamp(-30, 30), labels)
-    return F.cross_entropy(logits, target) + 0.2 * binary
+    listed = F.cross_entropy(logits, target, reduction="none") * answered
+    each = F.binary_cross_entropy_with_logits(logits.clamp(-30, 30), labels)
+    return listed.sum() / answered.sum().clamp(min=1) + binary * each
 
 
 def distil(student: Tensor, teacher: Tensor) -> Tensor:
@@ -183,7 +193,7 @@ def train_teacher(args: argparse.Namespace) -> None:
         set_rate([opt], progress())
         with autocast():
             logits = teacher(batch["pair"].long(), batch["type"].long())[0].view(-1, LIST)
-        loss = list_loss(logits)
+        loss = list_loss(logits, batch["answered"], binary=0.2)
         opt.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(teacher.parameters(), 1.0)
@@ -265,18 +275,25 @@ def learn(
 ) -> tuple[Tensor, list[Tensor]]:
     """One step of both students: their losses, and how they order the lists."""
     embedder, cross = students
-    sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
+    answered, likely = batch["answered"], taught.sigmoid()
     with autocast():
         logits = [x.view(-1, LIST) for x in cross(batch["pair"].long(), batch["type"].long())]
-    crossed = sum(list_loss(x, drop) + 1.5 * distil(x, taught) for x in logits) / len(logits)
+    crossed = torch.stack(
+        [list_loss(x, answered, drop, likely) + 1.5 * distil(x, taught) for x in logits]
+    ).mean()
+    losses, orders = [crossed], logits
+    # A batch is of one family. What nobody told only a cross-encoder can see.
+    if answered.all():
+        sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
+        losses, orders = [sentence, late, crossed], [listed, *logits]
     for opt in opts:
         opt.zero_grad(set_to_none=True)
-    (sentence + late + crossed).backward()
+    torch.stack(losses).sum().backward()
     for student in students:
         nn.utils.clip_grad_norm_(student.parameters(), 1.0)
     for opt in opts:
         opt.step()
-    return torch.stack([sentence, late, crossed]).detach(), [listed, *logits]
+    return torch.stack(losses).detach(), orders
 
 
 def train_students(args: argparse.Namespace) -> None:
@@ -317,10 +334,8 @@ def train_students(args: argparse.Namespace) -> None:
 
 def judged(corpus: Corpus) -> None:
     """Give questions what the judge said of their answers and misses, and only such misses."""
-    path = CACHE / "judged.npz"
-    if not path.exists():
-        return
-    with np.load(path) as found:
+    fresh, kept = CACHE / "judged.npz", CACHE / "data" / "judged.npz"
+    with np.load(fresh if fresh.exists() else kept) as found:
         for row, pid, logit in zip(
             found["row"].tolist(), found["pid"].tolist(), found["logit"].tolist(), strict=True
         ):
