@@ -68,7 +68,7 @@ PLAN = (
     ("assistants", None, 30),
     ("notes", None, 60),
 )
-FIRST = ("semantic", "around", "keyword", "graph", "window", "length")
+FIRST = ("semantic", "around", "keyword", "graph", "window", "length", "wish")
 LATE = (*FIRST, "late", "late_before", "beside")
 SIGNALS = (*LATE, "cross")
 MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE}
@@ -300,8 +300,9 @@ def main() -> None:
         late: dict[str, float] = out["late"]["weights"]
         score = np.nan_to_num(both.x[:, [SIGNALS.index(s) for s in LATE]]) @ list(late.values())
         report("late, as written", both, score)
-        near = np.nan_to_num(both.x[:, SIGNALS.index("beside")]) * late["beside"]
-        report("late, without the turns beside", both, score - near)
+        for name, words in (("beside", "the turns beside"), ("wish", "standing wishes")):
+            part_of_it = np.nan_to_num(both.x[:, SIGNALS.index(name)]) * late[name]
+            report(f"late, without {words}", both, score - part_of_it)
         report_depths(both, score)
         out["cross"] = entry(cross_bias(both, score), {**late, "cross": CROSS_WEIGHT})
         print("   ", out["cross"])

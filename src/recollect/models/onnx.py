@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -279,8 +280,7 @@ class OnnxEmbedder:
 def _joined(made: Encoded, parts: Sequence[Sequence[Encoding]]) -> Encoded:
     """Texts of several windows: the mean of their vectors, by length, and the tokens of the first. With
     the tokens of all, long texts would match a little of every question (docs/why.md)."""
-    ends = np.cumsum([len(part) for part in parts])
-    firsts = ends - [len(part) for part in parts]
+    firsts = [0, *accumulate(len(part) for part in parts)][:-1]
     vectors = made.vectors[firsts]
     for i, (first, part) in enumerate(zip(firsts, parts, strict=True)):
         if len(part) > 1:

@@ -26,6 +26,7 @@ MEANING: Mapping[str, str] = {
     "beside": "relevance of the best turn beside it",
     "missed": "what of the query is left unmatched, token by token",
     "length": "length, log of tokens",
+    "wish": "a standing wish, something is to be done",
     "cross": "cross-encoder",
     "graph": "links to the best hits",
     "window": "inside (+1) or outside (−1) the time asked for",

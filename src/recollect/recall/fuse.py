@@ -4,7 +4,8 @@
 development sets had it (docs/why.md): a weak arm adds candidates, it does not outvote.
 
 In a conversation the turns beside the best candidates become candidates, too: what answers "What was
-wrong with the flour?" need not hold a word of the query, nor mean what it means.
+wrong with the flour?" need not hold a word of the query, nor mean what it means. When something is
+to be done, so do standing wishes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from recollect.language.wishes import WISH
 from recollect.recall.pool import ArmColumn, Pool
-from recollect.storage.base import Filter, Found, Keys, View
+from recollect.storage.base import Filter, Floats, Found, Keys, View
 from recollect.storage.ranking import distinct
 from recollect.types import Arm
 
@@ -49,11 +51,27 @@ def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k
 
 LEADING = 20  # candidates, the best by fusion, whose neighbours are looked at
 REACH = 2  # turns to either side
+STATED, WISHES = 500, 20  # standing wishes that are looked at, and that become candidates
 
 
 def with_turns_beside(view: View, pool: Pool, allowed: Filter) -> Pool:
     """The pool with the turns beside the best candidates, right behind them; no arm found these."""
-    new = _turns_beside(view, pool, allowed)
+    return _with(view, pool, _turns_beside(view, pool, allowed))
+
+
+def with_wishes(view: View, vector: Floats | None, pool: Pool, allowed: Filter) -> Pool:
+    """The pool with the standing wishes that are nearest to what is to be done; they need not have a word or a
+    meaning in common with it, and among many memories no arm finds them."""
+    stated = view.keyword((WISH,), allowed, STATED).keys
+    new = stated[~np.isin(stated, pool.keys)]
+    if vector is None or not len(new):
+        return pool
+    nearest = np.argsort(-view.similarity(vector, new), kind="stable")[:WISHES]
+    return _with(view, pool, np.sort(new[nearest]))
+
+
+def _with(view: View, pool: Pool, new: Keys) -> Pool:
+    """The pool with candidates that no arm found, right behind the best."""
     if not len(new):
         return pool
     at = np.full(len(new), min(LEADING, len(pool)))

@@ -20,7 +20,7 @@ from recollect.recall.boost import boost, in_time, stand_back
 from recollect.recall.bridge import bridge
 from recollect.recall.event import locate
 from recollect.recall.follow import follow
-from recollect.recall.fuse import RRF, WEIGHTED, fuse, with_turns_beside
+from recollect.recall.fuse import RRF, WEIGHTED, fuse, with_turns_beside, with_wishes
 from recollect.recall.pack import order
 from recollect.recall.pool import Pool, Rest
 from recollect.recall.relevance import (
@@ -147,6 +147,8 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     pool = fuse(search.view, found.lists, weights, settings.rrf_k)
     if weights is WEIGHTED and settings.reranker != "rrf" and _reranks(settings, search.request):
         pool = with_turns_beside(search.view, pool, search.request.allowed)
+        if search.query.request:
+            pool = with_wishes(search.view, found.vector, pool, search.request.allowed)
     as_of = search.request.allowed.as_of
     if as_of is not None:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))

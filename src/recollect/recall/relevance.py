@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 
 from recollect.language.dates import to_micros
+from recollect.language.wishes import WISH
 from recollect.recall.around import around
 from recollect.recall.boost import DAY, YEAR_DAYS
 from recollect.recall.pool import Numbers, Pool, change
@@ -83,6 +84,7 @@ def evidence(
         "graph": nothing if graph is None else np.where(graph.rank, graph.score, 0) / np.float32(3),
         "window": _window(pool.columns, query),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
+        "wish": _wish(view, pool) if query.request else nothing,
     }
     return change(pool, signals={**pool.signals, **signals})
 
@@ -91,6 +93,11 @@ def _keyword(view: View, query: Query, pool: Pool) -> Floats:
     """The share of what the query's words could score, also of what only other arms found."""
     ceiling = np.float32(max(view.keyword_ceiling(query.hashes), 1e-9))
     return view.keyword_scores(query.hashes, pool.keys) / ceiling
+
+
+def _wish(view: View, pool: Pool) -> Floats:
+    """Which of them say how somebody wants things: what is to be done should be done that way."""
+    return (view.keyword_scores((WISH,), pool.keys) > 0).astype(np.float32)
 
 
 def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:

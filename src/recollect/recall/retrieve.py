@@ -18,6 +18,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.language.wishes import WISH
 from recollect.models.base import Embedder
 from recollect.models.patience import within
 from recollect.recall.arms.graph import graph
@@ -175,9 +176,10 @@ def _above(found: Found, floor: float) -> Found:
 def _ask(search: Search, vector: Floats | None) -> Ask:
     """All that the arms will ask of the store."""
     query, window = search.query, search.query.window
+    terms = query.hashes if search.wants(Arm.KEYWORD) else ()
     return Ask(
         vector,
-        query.hashes if search.wants(Arm.KEYWORD) else (),
+        (*terms, WISH) if query.request else terms,
         search.request.allowed,
         search.depth,
         None if window is None or not search.wants(Arm.TEMPORAL) else bounds(window),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from recollect.language.entities import EntityResolver, find_entities
 from recollect.language.terms import content_terms, query_terms, term_hash
 from recollect.language.time import QueryTime, read_query
+from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
 from recollect.types import Window
 
@@ -70,6 +71,7 @@ class Query:
     rest: str  # the query without those names
     causal: bool  # asks for a cause or an effect
     side: int  # which: -1 the cause, +1 the effect, 0 either
+    request: bool  # something is to be done, not only remembered
     time: QueryTime
     window: Window | None
     time_pull: TimePull
@@ -94,6 +96,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         named.rest,
         tells_why(request.query),
         _side(request.query),
+        is_request(request.query),
         time,
         window,
         _pull(request, time),

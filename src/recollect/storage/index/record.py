@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.language.terms import counted, label_hash
+from recollect.language.wishes import WISH, states_wish
 from recollect.lifecycle import WINDOWS as LIFETIME_DAYS
 from recollect.storage.base import NO_TIME, NewMemory
 from recollect.storage.moments import happened, micros, recent
@@ -104,6 +105,8 @@ def postings(memory: Memory) -> bytes:
         if text:
             found = counted(text)
             length = min(sum(found.values()), 65535)
+            if number == Field.BODY and states_wish(body, memory.speaker):
+                found[WISH] = 1  # after the length was taken: it is no word of the text
             rows += [_pack_posting(t, length, min(tf, 255), number) for t, tf in found.items()]
     return b"".join(rows)
 
