@@ -29,8 +29,8 @@ class Set:
 
 OWN = Path(__file__).parent.parent / "data"
 SETS = (
-    Set("chats", "chats.jsonl.gz", styles=("friends", "messages", "group"), short_queries=20),
-    Set("assistants", "chats.jsonl.gz", styles=("assistant", "agent"), short_queries=30),
+    Set("chats", "chats.jsonl.gz", styles=("friends", "messages", "group"), short_queries=36),
+    Set("assistants", "chats.jsonl.gz", styles=("assistant", "agent"), short_queries=36),
     Set("notes", "chats.jsonl.gz", styles=("notes", "records", "articles")),
     Set("realmem", "memory/realmem.json.gz"),
     Set("realmem-as-of", "memory/realmem.json.gz", masked=True),
