@@ -34,6 +34,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"expand_hops": 1, "include_chunks": True},
     {"without": ("rerank",)},
 )
+REQUESTS = ("Could you plan a dinner for all of us?", "Write a letter to the landlord, please.")
 TIME_QUESTIONS = ("What happened in February 2024?", "what did she say last month", "before 2025")
 
 
@@ -72,6 +73,12 @@ def test_times_are_looked_for_alike(both: tuple[Recollect, Recollect]) -> None:
     bank, _ = development(both)
     for question in TIME_QUESTIONS:
         alike(both, bank, question, {"query_timestamp": "2024-06-15"})
+
+
+def test_standing_wishes_are_brought_alike(both: tuple[Recollect, Recollect]) -> None:
+    bank, _ = development(both)
+    for request in REQUESTS:
+        alike(both, bank, request, {})
 
 
 def test_why_not_says_the_same(both: tuple[Recollect, Recollect]) -> None:
