@@ -51,7 +51,7 @@ def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k
 
 LEADING = 20  # candidates, the best by fusion, whose neighbours are looked at
 REACH = 2  # turns to either side
-STATED, WISHES = 500, 20  # standing wishes that are looked at, and that become candidates
+STATED, WISHES = 300, 20  # standing wishes that are looked at, and that become candidates
 
 
 def with_turns_beside(view: View, pool: Pool, allowed: Filter) -> Pool:
