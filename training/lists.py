@@ -26,8 +26,7 @@ from synthetic import NAMES
 CLS, SEP = 101, 102
 QUERY_MOST, CONTEXT_MOST, EARLIER_MOST = 80, 48, 32
 # Of a long passage the part that has most to do with the query is read: as much as the embedder reads at
-# once (recall reads all parts, and late interaction takes the best match), and as much as a
-# cross-encoder is shown.
+# once, and as much as a cross-encoder is shown.
 PASSAGE_MOST, EMBEDDED_MOST, PAIRED_MOST = 700, 252, 115
 EXCERPT_STEP = 25
 MUTED = 0.7

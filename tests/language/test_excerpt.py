@@ -22,6 +22,10 @@ def test_the_part_that_was_asked_about_is_read() -> None:
     assert BOILER in part and len(part) <= 200
 
 
+def test_white_space_has_no_sentences() -> None:
+    assert excerpt(" " * 400, query_terms("Who made the boiler?"), 100).isspace()
+
+
 def test_without_a_match_the_beginning_is_read() -> None:
     assert LONG.startswith(excerpt(LONG, query_terms("Where is Nora?"), 200))
 

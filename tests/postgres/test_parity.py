@@ -34,7 +34,11 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"expand_hops": 1, "include_chunks": True},
     {"without": ("rerank",)},
 )
-REQUESTS = ("Could you plan a dinner for all of us?", "Write a letter to the landlord, please.")
+REQUESTS = (
+    "Could you plan a dinner for us?",
+    "Write to the landlord, please.",
+    "Could you draft xqzv?",
+)
 TIME_QUESTIONS = ("What happened in February 2024?", "what did she say last month", "before 2025")
 
 

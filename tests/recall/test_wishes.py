@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from recollect import Recollect
-from recollect.recall.fuse import STATED, WISHES
 
 BANK = "wishes"
 REQUEST = "Could you draft a message to the landlord about the broken heating?"
@@ -53,9 +54,9 @@ def test_a_question_does_not_lift_the_wish(memory: Recollect, wishes: str) -> No
 
 
 def test_what_an_assistant_advises_is_no_wish(memory: Recollect, wishes: str) -> None:
-    result = memory.recall(wishes, REQUEST)
-    ranks = [hit.id for hit in result.results]
-    assert "advice" not in ranks or ranks.index("wish") < ranks.index("advice")
+    hits = memory.recall(wishes, REQUEST, max_tokens=8192).results
+    found = {hit.id: hit.scores["wish"] for hit in hits if hit.id in ("wish", "advice")}
+    assert found == {"wish": 1.0, "advice": 0.0}
 
 
 def test_a_wish_outside_the_filter_stays_outside(memory: Recollect, wishes: str) -> None:
@@ -63,14 +64,51 @@ def test_a_wish_outside_the_filter_stays_outside(memory: Recollect, wishes: str)
     assert not result.results
 
 
+@pytest.mark.parametrize("query", ["Could you draft xqzv?", "Please solve this integral."])
+def test_where_no_arm_finds_anything_the_wish_stands_alone(memory: Recollect, query: str) -> None:
+    bank = "one wish"
+    memory.retain(bank, [{"id": "wish", "speaker": "user", "text": "Always end with a checklist."}])
+    result = memory.recall(bank, query)
+    assert [hit.id for hit in result.results] == ["wish"]
+    assert not result.degraded
+    for options in (
+        {"budget": "high"},
+        {"trace": True},
+        {"expand_hops": 1},
+        {"as_of": "2030-01-01"},
+    ):
+        assert memory.recall(bank, query, **options).results[0].id == "wish"
+    assert "wish" in str(memory.why(bank, query, "wish"))
+
+
 def test_among_many_memories_the_wish_becomes_a_candidate(memory: Recollect) -> None:
-    """More turns than any arm brings stand nearer to the request."""
+    """More memories than any arm brings are nearer to the request."""
     bank = "many wishes"
+    names = [
+        "Ada",
+        "Bela",
+        "Cora",
+        "Dora",
+        "Ella",
+        "Fay",
+        "Gus",
+        "Hal",
+        "Ida",
+        "Jon",
+        "Kai",
+        "Leo",
+        "Mia",
+        "Nan",
+        "Oda",
+        "Pia",
+        "Sue",
+        "Tom",
+    ]
     talk = [
-        {"speaker": "user", "text": f"Message {n} to the landlord: the heating is broken again."}
-        for n in range(700)
+        {"text": f"{a} sent the landlord of {b} a message about broken heating in flat {n}."}
+        for n, (a, b, _) in enumerate(product(names, names, range(2)))
     ]
     memory.retain(bank, [{"id": "wish", "speaker": "user", "text": WISH}, *talk])
-    hits = memory.recall(bank, REQUEST, max_tokens=8192).results
+    hits = memory.recall(bank, REQUEST, max_tokens=32_000).results
+    assert len(hits) < len(talk)
     assert "wish" in [hit.id for hit in hits]
-    assert WISHES < STATED

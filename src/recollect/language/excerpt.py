@@ -17,7 +17,7 @@ def excerpt(text: str, wanted: Sequence[str], most: int) -> str:
     that stand in few of its sentences before the others, and of equals the first."""
     if len(text) <= most:
         return text
-    spans = sentences(text)
+    spans = sentences(text) or ((0, most),)  # white space has none
     held = [set(wanted).intersection(terms(text[start:end])) for start, end in spans]
     often = Counter(term for found in held for term in found)
     # In order, so that sums of the same terms come out the same on every run.

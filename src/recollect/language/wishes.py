@@ -52,7 +52,6 @@ _REQUEST = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-
 # What these say always and never is advice.
 _ASSISTING = frozenset({"assistant", "agent", "ai", "bot", "chatbot", "model", "system"})
 

@@ -75,7 +75,7 @@ def _with(view: View, pool: Pool, new: Keys) -> Pool:
     if not len(new):
         return pool
     at = np.full(len(new), min(LEADING, len(pool)))
-    keys, lent = np.insert(pool.keys, at, new), pool.fused[at[0] - 1]
+    keys, lent = np.insert(pool.keys, at, new), pool.fused[at[0] - 1] if len(pool) else 0
     arms = {
         arm: ArmColumn(np.insert(held.rank, at, 0), np.insert(held.score, at, np.nan))
         for arm, held in pool.arms.items()
