@@ -12,7 +12,6 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 import ship
 from bert import CrossEncoder, Embedder
-from lists import CLS, SEP, date_text, pad, short_date
+from lists import CLS, SEP, pad, short_date
 from train import CACHE, DEPTHS, DEVICE, TOKEN_DIMENSIONS, autocast, load_tokenizer
 from weights import Arrays, unpack
 
@@ -53,13 +52,11 @@ def load_sets() -> dict[str, list[dict[str, Any]]]:
     return sets
 
 
-def passage_text(
-    unit: dict[str, Any], by_id: dict[str, Any], dated: Callable[[date], str], *, context: bool
-) -> str:
-    """The form recall gives a memory to a model in; each has its own way to read a date."""
+def passage_text(unit: dict[str, Any], by_id: dict[str, Any], *, context: bool) -> str:
+    """The form recall gives a memory to a model in."""
     parts: list[str] = []
     if unit["date"]:
-        parts.append(dated(date.fromisoformat(unit["date"])))
+        parts.append(short_date(date.fromisoformat(unit["date"])))
     if context and unit["previous"] is not None:
         before = by_id[unit["previous"]]
         parts.append(f"previous turn: {before['speaker']}: {before['text'][:200]}:")
@@ -146,11 +143,7 @@ def dump_collection(
 ) -> dict[str, Any]:
     by_id = {u["id"]: u for u in c["units"]}
     place = {u["id"]: i for i, u in enumerate(c["units"])}
-    embedded, paired = (
-        [passage_text(u, by_id, dated, context=context) for u in c["units"]]
-        for dated in (short_date, date_text)
-    )
-    texts, pair_texts = (scorer.ids(t, PASSAGE_MOST) for t in (embedded, paired))
+    texts = scorer.ids([passage_text(u, by_id, context=context) for u in c["units"]], PASSAGE_MOST)
     asked = scorer.ids([q["text"] for q in c["queries"]], QUERY_MOST)
     vectors, tokens, _, keep = scorer.encode(texts)
     queries, query_tokens, weights, _ = scorer.encode(asked)
@@ -183,7 +176,7 @@ def dump_collection(
         rows["gold"].append(_fixed(np.array([d in gold for d in found]), 0, np.int8))
         rows["golds"].append(len(gold))
         if scorer.cross is not None:
-            logits = scorer.logits(asked[i], [pair_texts[found[j]] for j in top])
+            logits = scorer.logits(asked[i], [texts[found[j]] for j in top])
             rows["crossed"].append(_fixed(top, -1, np.int16, CROSSED))
             rows["cross"].append(np.pad(logits, ((0, CROSSED - len(logits)), (0, 0))))
     return {k: np.array(v) for k, v in rows.items() if v}

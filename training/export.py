@@ -25,7 +25,6 @@ import ship
 from calibrate import Feeds, Text
 from dump import blend, passage_text
 from export_minilm import plain_tokenizer, read_wheel
-from lists import date_text, short_date
 from train import CACHE
 from weights import WORDS, Arrays
 
@@ -57,9 +56,9 @@ def training_texts(part: str, count: int) -> tuple[list[Text], list[Text]]:
     for number, (*_, query, golds) in enumerate(rows):
         context = number % 3 == 0
         right = units[chance.choice(golds)]
-        single.append(passage_text(right, by_id, short_date, context=context))
+        single.append(passage_text(right, by_id, context=context))
         other = right if number % 2 else chance.choice(units)
-        pairs.append((query, passage_text(other, by_id, date_text, context=context)))
+        pairs.append((query, passage_text(other, by_id, context=context)))
     return single, pairs
 
 

@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 import qwen
-from lists import LIST, SPEAKER, Corpus, date_text
+from lists import LIST, SPEAKER, Corpus, short_date
 from train import (
     CACHE,
     DEVICE,
@@ -138,7 +138,7 @@ class Reader:
         query = self.rows[row][2].replace(SPEAKER, "the writer")
         memory = self.ids("\nMemory: ")
         if day:
-            memory = memory + self.ids(date_text(self.corpus.passages[pid].date) + " ")  # type: ignore[arg-type]
+            memory = memory + self.ids(short_date(self.corpus.passages[pid].date) + " ")  # type: ignore[arg-type]
         memory = memory + self.before(before, 2)
         memory = (
             memory

@@ -134,13 +134,8 @@ class Corpus:
         return found
 
 
-def date_text(day: date) -> str:
-    """As a cross-encoder is shown it."""
-    return f"[Date: {day:%B %d, %Y} ({day.isoformat()})]"
-
-
 def short_date(day: date) -> str:
-    """As the embedder is shown it: a third of the tokens, and every memory is embedded."""
+    """As the models are shown it."""
     return f"{day:%B} {day.day}, {day.year}:"
 
 
@@ -218,7 +213,7 @@ class ListMaker:
                 "previous" if roll < 0.12 else (rng.choice(self.contexts) if roll < 0.2 else "")
             )
         wrapped = len(answer.ids) < 60 and rng.random() < 0.2 and row.source != "synthetic"
-        earlier = context == "previous" and rng.random() < 0.6
+        earlier = context == "previous" and rng.random() < 0.35
         return Form(dated, named, context, earlier, wrapped, rng.choice([":", "", "."]))
 
     def _query(self, row: Row, speaker: str) -> list[int]:
@@ -365,7 +360,6 @@ class ListMaker:
         head = head + (c.ids(item.speaker + ":") if form.named and item.speaker else [])
         text = self._wrap(item) if form.wrapped else item.ids
         short = c.ids(short_date(item.date)) if dated and item.date else []
-        long = c.ids(date_text(item.date)) if dated and item.date else []
         # Recall matches a turn's own vectors and those of the turn before apart; a context that
         # a caller gives is part of its memory. Both are met.
         mute = len(answered) if self.rng.random() < MUTED else 0
@@ -373,7 +367,7 @@ class ListMaker:
         return Dressed(
             front + excerpt(text, asked, EMBEDDED_MOST - len(front)),
             (len(short), len(short) + mute),
-            long + earlier + answered + head + excerpt(text, asked, PAIRED_MOST),
+            short + earlier + answered + head + excerpt(text, asked, PAIRED_MOST),
         )
 
     def _wrap(self, item: Item) -> list[int]:
