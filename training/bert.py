@@ -37,7 +37,10 @@ class Bert(nn.Module):
         mask = ids != 0
         position = self.p["embeddings/position_embeddings/weight"][: ids.shape[1]]
         kinds = self.p["embeddings/token_type_embeddings/weight"]
-        x = self.words(ids) + position + (kinds[0] if types is None else kinds[types])
+        x = self.words(ids) + position + kinds[0]
+        if types is not None:
+            # Not `kinds[types]`: the gradient of two rows looked up a hundred thousand times is slow.
+            x = x + types.unsqueeze(-1) * (kinds[1] - kinds[0])
         x = self.norm(x, "embeddings.LayerNorm")
         allowed = mask[:, None, None, :]
         states: list[Tensor] = []

@@ -30,6 +30,7 @@ QUERY_MOST, CONTEXT_MOST, EARLIER_MOST = 80, 48, 32
 PASSAGE_MOST, EMBEDDED_MOST, PAIRED_MOST = 700, 252, 115
 EXCERPT_STEP = 25
 MUTED = 0.7
+DRAWN = 1024  # rows at once, sorted by length and cut into batches
 LIST = 8
 SPEAKER = "\u0001"
 CONTEXTS = (
@@ -47,8 +48,8 @@ SHARES = {
     "friends": 0.08,
     "timeqa": 0.025,
     "scifact": 0.02,
-    "chats": 0.4,
-    "untold": 0.04,
+    "chats": 0.55,
+    "untold": 0.05,
     "synthetic": 0.1,
     "squad_sent": 0.13,
     "cosmosqa": 0.09,
@@ -66,8 +67,8 @@ SHARES = {
     "aquamuse": 0.02,
     "told": 0.1,
     "records": 0.04,
-    "notes": 0.05,
-    "articles": 0.04,
+    "notes": 0.06,
+    "articles": 0.06,
     "projects": 0.055,
 }
 
@@ -426,7 +427,7 @@ class Batches(torch.utils.data.IterableDataset):
         shares = [SHARES[f] for f in families]
         while True:
             family = self.corpus.families[rng.choices(families, shares)[0]]
-            rows = [self.corpus.rows[rng.choice(family)] for _ in range(384)]
+            rows = [self.corpus.rows[rng.choice(family)] for _ in range(DRAWN)]
             made = [(row, *maker.make(row)) for row in rows]
             made = [m for m in made if len(m[2]) == LIST]
             made.sort(key=lambda m: longest(m[2]) + len(m[1]))

@@ -266,34 +266,38 @@ def tops(*lists: Tensor) -> list[str]:
 
 
 def learn(
-    students: tuple[Embedder, CrossEncoder],
+    students: tuple[Embedder | None, CrossEncoder | None],
     opts: list[torch.optim.AdamW],
     batch: dict[str, Tensor],
     taught: Tensor,
     drop: Tensor,
     skip: Tensor,
-) -> tuple[Tensor, list[Tensor]]:
-    """One step of both students: their losses, and how they order the lists."""
+) -> tuple[list[Tensor], list[Tensor]]:
+    """One step of the students: their losses, and how they order the lists."""
     embedder, cross = students
     answered, likely = batch["answered"], taught.sigmoid()
-    with autocast():
-        logits = [x.view(-1, LIST) for x in cross(batch["pair"].long(), batch["type"].long())]
-    crossed = torch.stack(
-        [list_loss(x, answered, drop, likely) + 1.5 * distil(x, taught) for x in logits]
-    ).mean()
-    losses, orders = [crossed], logits
+    losses, orders = list[Tensor](), list[Tensor]()
     # A batch is of one family. What nobody told only a cross-encoder can see.
-    if answered.all():
+    if embedder is not None and answered.all():
         sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
-        losses, orders = [sentence, late, crossed], [listed, *logits]
+        losses, orders = [sentence, late], [listed]
+    if cross is not None:
+        with autocast():
+            logits = [x.view(-1, LIST) for x in cross(batch["pair"].long(), batch["type"].long())]
+        crossed = [list_loss(x, answered, drop, likely) + 1.5 * distil(x, taught) for x in logits]
+        losses.append(torch.stack(crossed).mean())
+        orders += logits
+    if not losses:
+        return [], []
     for opt in opts:
         opt.zero_grad(set_to_none=True)
     torch.stack(losses).sum().backward()
     for student in students:
-        nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+        if student is not None:
+            nn.utils.clip_grad_norm_(student.parameters(), 1.0)
     for opt in opts:
         opt.step()
-    return torch.stack(losses).detach(), orders
+    return [x.detach() for x in losses], orders
 
 
 def train_students(args: argparse.Namespace) -> None:
@@ -325,7 +329,7 @@ def train_students(args: argparse.Namespace) -> None:
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 print(
-                    f"students {progress():.2f} step {step} rows {seen} losses {losses.tolist()} top1 teacher/late/{DEPTHS} {tops(taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    f"students {progress():.2f} step {step} rows {seen} losses {[x.item() for x in losses]} top1 teacher/late/{DEPTHS} {tops(taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
                     flush=True,
                 )
     save(embedder.arrays(), "embedder")
@@ -360,7 +364,8 @@ def teach(small: Tensor, judged: Tensor) -> Tensor:
 
 
 def train_further(args: argparse.Namespace) -> None:
-    """Both saved students further, taught by the judge and by the cross-encoder as it was."""
+    """The saved students further, taught by the judge and by the cross-encoder as it was. Both at once, or
+    one in a process of its own: such small models keep a GPU waiting for the CPU."""
     torch.manual_seed(5)
     corpus = load_corpus(args.limit)
     minilm = unpack(CACHE / "minilm" / "weights.npz")
@@ -368,7 +373,13 @@ def train_further(args: argparse.Namespace) -> None:
     _, teacher = load_students(minilm)
     teacher.eval().requires_grad_(False)
     skip = skipped(corpus)
-    opts = [optimiser(embedder, args.rate), optimiser(cross, args.rate * 1.3)]
+    learners = {"embedder": (embedder, args.rate), "cross": (cross, args.rate * 1.3)}
+    learners = {name: x for name, x in learners.items() if args.only in ("", name)}
+    opts = [optimiser(model, rate) for model, rate in learners.values()]
+    students = (
+        embedder if "embedder" in learners else None,
+        cross if "cross" in learners else None,
+    )
     progress, seen = clock(args.seconds), 0
     for part in range(2):
         mine(corpus, embedder.bert)
@@ -382,16 +393,16 @@ def train_further(args: argparse.Namespace) -> None:
             with torch.no_grad(), autocast():
                 small = teacher(pair, kind)[-1].view(-1, LIST)
             taught, drop = correct(teach(small, batch["judged"]))
-            losses, orders = learn((embedder, cross), opts, batch, taught, drop, skip)
+            losses, orders = learn(students, opts, batch, taught, drop, skip)
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 chats = ~batch["judged"][:, 0].isnan()
                 print(
-                    f"further {progress():.2f} step {step} rows {seen} judged {chats.float().mean().item():.2f} losses {losses.tolist()} top1 before/taught/late/{DEPTHS} {tops(small, taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
+                    f"further {progress():.3f} step {step} rows {seen} judged {chats.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{list(learners)} {tops(small, taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
                     flush=True,
                 )
-        save(embedder.arrays(), "embedder")
-        save(cross.arrays(), "cross")
+        for name, (model, _) in learners.items():
+            save(model.arrays(), name)
 
 
 def train_embedder(args: argparse.Namespace) -> None:
@@ -459,6 +470,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
+    parser.add_argument("--only", default="", choices=["embedder", "cross"], help="of `further`")
     parser.add_argument("--budget", type=int, default=65536, help="pair tokens a batch")
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
