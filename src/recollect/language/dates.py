@@ -65,10 +65,5 @@ def day_after(when: datetime) -> datetime:
 
 
 def short_date(when: datetime) -> str:
-    """As the embedder reads it: "June 5, 2022"."""
+    """As the models read it: "June 5, 2022"."""
     return f"{when:%B} {when.day}, {when.year}"
-
-
-def long_date(when: datetime) -> str:
-    """As a cross-encoder reads it: "June 05, 2022 (2022-06-05)"."""
-    return when.strftime("%B %d, %Y (%Y-%m-%d)")

@@ -1,8 +1,7 @@
 """How a memory is shown to the models.
 
-Embedded, it reads `June 5, 2022: context: speaker: text`; a cross-encoder reads
-`[Date: June 05, 2022 (2022-06-05)] context: speaker: text`. The short date has five tokens, the long one
-17: as many as a short fact, and every fact is embedded, but only a few are reranked.
+`June 5, 2022: context: speaker: text`. A date in full, `[Date: June 05, 2022 (2022-06-05)]`, has 17
+tokens instead of five: as many as a short fact.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from recollect.language.dates import long_date, short_date
+from recollect.language.dates import short_date
 from recollect.language.excerpt import excerpt
 from recollect.types import Memory
 
@@ -36,21 +35,19 @@ class Passage(str):
 
 def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
     """As it is embedded, with the turn that it answers."""
-    return _of(memory, memory.text, happened(memory), before)
+    return _of(memory, memory.text, before)
 
 
 def paired_passage(memory: Memory, before: Memory | None = None, wanted: Sequence[str] = ()) -> str:
     """As a cross-encoder reads it beside a query, with the turn that it answers; of a long text the
     part with the terms wanted."""
-    date = happened(memory)
-    head = "" if date is None else f"[Date: {long_date(date)}] "
-    return head + _of(memory, excerpt(memory.text, wanted, PAIRED_LENGTH), None, before)
+    return _of(memory, excerpt(memory.text, wanted, PAIRED_LENGTH), before)
 
 
-def _of(memory: Memory, text: str, date: datetime | None, before: Memory | None) -> Passage:
+def _of(memory: Memory, text: str, before: Memory | None) -> Passage:
     return passage(
         text,
-        date=date,
+        date=happened(memory),
         context=memory.context,
         speaker=memory.speaker,
         title=memory.title,
