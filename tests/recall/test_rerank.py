@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from recollect import Recollect
 from recollect.config import Settings
 from recollect.language.passage import memory_passage, paired_passage
-from recollect.recall.pipeline import CROSSED_OWN
+from recollect.recall.pipeline import CROSSED, CROSSED_OWN
 from recollect.recall.pool import Pool
 from recollect.recall.relevance import beside, calibrations, sigmoid, spread
+from recollect.recall.rerank import Reading
 from recollect.types import Memory
 
 from .columns import pool
@@ -169,14 +170,16 @@ class Reader:
         self.read: list[str] = []
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        self.read = list(passages)
+        self.read += passages
         return np.array([8.0 if self.word in p else -8.0 for p in passages], np.float32)
 
 
-def crossed(reopen: Callable[..., Recollect], word: str) -> tuple[Recollect, Reader]:
+def crossed(
+    reopen: Callable[..., Recollect], word: str, reading: Mapping[str, Reading] = CROSSED_OWN
+) -> tuple[Recollect, Reader]:
     reader, other = Reader(word), reopen()
     other.__dict__["_recalling"] = replace(
-        other._recalling, reranker=lambda: reader, crossed=CROSSED_OWN
+        other._recalling, reranker=lambda: reader, crossed=reading
     )  # pyright: ignore[reportPrivateUsage]
     return other, reader
 
@@ -191,6 +194,25 @@ def test_a_cross_encoder_reads_the_best_few_and_moves_them(
     if any("Wanda" in p for p in reader.read):
         assert "Wanda" in hits[0].text
     assert not other.recall(diary, QUERY, query_timestamp=ANCHOR).degraded
+
+
+def test_it_reads_on_while_what_comes_next_may_matter(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other, reader = crossed(reopen, "swam", CROSSED)
+    other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0)
+    assert 24 <= len(reader.read) == len(set(reader.read))  # many swam: each is an answer
+
+
+def test_it_stops_reading_when_the_rest_cannot_matter(reopen: Callable[..., Recollect]) -> None:
+    other, reader = crossed(reopen, "allergic", CROSSED)
+    did = "painted a fence,sold a bicycle,read a novel,missed a train,planted roses,lost a glove"
+    did += ",baked a cake,fixed a lamp,met a judge,swam a mile,drew a map,wrote a poem"
+    told = ["Wanda is allergic to peanuts.", *(f"Wanda {x}." for x in did.split(","))]
+    other.retain("wanda", [{"text": text} for text in told])
+    hits = other.recall("wanda", "What is Wanda allergic to?", min_score=0.0).results
+    assert hits[0].text == told[0]
+    assert len(hits) == len(told) > len(reader.read) == 6
 
 
 def test_what_the_cross_encoder_said_is_kept_and_shown(

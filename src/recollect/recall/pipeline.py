@@ -35,7 +35,13 @@ from recollect.recall.relevance import (
     with_cross,
 )
 from recollect.recall.request import RecallRequest
-from recollect.recall.rerank import cross_encode, late_interaction, with_signal
+from recollect.recall.rerank import (
+    Reading,
+    cross_encode,
+    late_interaction,
+    portions,
+    with_signal,
+)
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.succeed import succeed
@@ -46,11 +52,21 @@ from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
-# On the development sets the shipped cross-encoder adds two points of NDCG@10 to late interaction
-# when it reads the best 6, and one of recall with 24 (docs/why.md); a pair costs 3 to 5 ms.
-# One that the user brings is meant to be used.
-CROSSED: Mapping[str, int] = {"low": 0, "mid": 6, "high": 24}
-CROSSED_OWN: Mapping[str, int] = {"low": 0, "mid": 16, "high": 48}
+# The shipped cross-encoder reads a pair in 3 to 7 ms. It reads on where the first six settle little: on
+# the development sets that is worth as much as twelve for all (docs/why.md). One that the user brings is
+# meant to be used, and may be asked over a network: once.
+CROSSED: Mapping[str, Reading] = {
+    "low": Reading(0, 0),
+    "mid": Reading(6, 24),
+    "high": Reading(24, 24),
+}
+CROSSED_OWN: Mapping[str, Reading] = {
+    "low": Reading(0, 0),
+    "mid": Reading(16, 16),
+    "high": Reading(48, 48),
+}
+# What comes next is read while it is at least so likely, measured by the most likely.
+MATTERS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +75,7 @@ class Recalling:
 
     embedder: Embedder
     reranker: Callable[[], Reranker | None]
-    crossed: Mapping[str, int]  # by budget: how many of the best the cross-encoder is shown
+    crossed: Mapping[str, Reading]  # by budget: how many of the best the cross-encoder is shown
     settings: Settings
     workers: ThreadPoolExecutor
     turns: Turns
@@ -235,11 +251,9 @@ def _rerank(
         before, stage = first, "first"
     else:
         before, stage = _late(with_, search, found.tokens, first, known["late"]), "late"
-    crossed = _crossed(with_, search, before, run, line)
-    if crossed is None:
-        return before, known[stage]
     calibration = known["cross"] if stage == "late" else with_cross(known)
-    return _below(judge(crossed, calibration), before, "cross"), calibration
+    crossed = _crossed(with_, search, before, calibration, run, line)
+    return (before, known[stage]) if crossed is None else (crossed, calibration)
 
 
 def _late(
@@ -257,11 +271,14 @@ def _late(
     return _below(judge(with_signal(late, "beside", beside(judged)), known), first, "late")
 
 
-def _crossed(with_: Recalling, search: Search, pool: Pool, run: Run, line: Line) -> Pool | None:
-    """With the cross-encoder's logits of the best; None without one, or when it fails or is late."""
-    wanted = "cross-encoder" not in search.request.without
-    best = cross_candidates(pool, with_.crossed[search.request.budget] if wanted else 0)
-    reranker = with_.reranker() if len(best) else None
+def _crossed(
+    with_: Recalling, search: Search, pool: Pool, calibration: Calibration, run: Run, line: Line
+) -> Pool | None:
+    """Judged with the cross-encoder's logits of the best; None without one, or when it fails or is late."""
+    reading, request = with_.crossed[search.request.budget], search.request
+    if not reading.most or "cross-encoder" in request.without:
+        return None
+    reranker = with_.reranker()
     if reranker is None:
         return None
     if line.overdue:
@@ -269,20 +286,18 @@ def _crossed(with_: Recalling, search: Search, pool: Pool, run: Run, line: Line)
         return None
 
     def read() -> Pool:
+        crossed = judged = pool
         with within(with_.settings.rerank_timeout_ms / 1000):
-            return cross_encode(
-                search.view, reranker, search.query.text, pool, best, search.request.allowed
-            )
+            for rows in portions(pool, reading, with_.settings.rerank_candidates):
+                likely = MATTERS * judged.relevance.max()
+                if crossed is not pool and (line.overdue or pool.relevance[rows[0]] < likely):
+                    break
+                text, allowed = search.query.text, request.allowed
+                crossed = cross_encode(search.view, reranker, text, crossed, rows, allowed)
+                judged = _below(judge(crossed, calibration), pool, "cross")
+        return judged
 
     return line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
-
-
-def cross_candidates(pool: Pool, count: int) -> NDArray[np.int64]:
-    """Rows worth the cross-encoder's time: the best of what late interaction left. What ties with
-    the last of them is read, too (equal texts get equal scores), up to as many again."""
-    best = np.lexsort((pool.keys, -pool.relevance))[: 2 * count]
-    relevance = pool.relevance[best]
-    return best[relevance >= relevance[:count].min(initial=np.inf)]
 
 
 def _below(better: Pool, rest: Pool, signal: str) -> Pool:

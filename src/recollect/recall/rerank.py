@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,27 @@ def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
     return np.sqrt(np.sqrt((left * left).mean(axis=1)))
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How many of the best a cross-encoder is shown: `step` at a time, `most` in all."""
+
+    step: int
+    most: int
+
+
+def portions(pool: Pool, reading: Reading, limit: int) -> Iterator[NDArray[np.int64]]:
+    """The rows worth a cross-encoder's time, of the first `limit` the best first, a step at a time. What ties
+    with the last of a portion belongs to it (equal texts get equal scores), up to as many again."""
+    best = np.lexsort((pool.keys[:limit], -pool.relevance[:limit]))
+    begin = 0
+    while begin < min(reading.most, len(best)):
+        rows = best[begin : begin + 2 * reading.step]
+        relevance = pool.relevance[rows]
+        rows = rows[relevance >= relevance[: reading.step].min()]
+        yield rows
+        begin += len(rows)
+
+
 def cross_encode(
     view: View,
     reranker: Reranker,
@@ -63,8 +85,8 @@ def cross_encode(
     best: NDArray[np.int64],
     allowed: Filter,
 ) -> Pool:
-    """The cross-encoder's logits for the rows named by `best`. It reads a turn with the one before,
-    where that may be seen."""
+    """The cross-encoder's logits for the rows named by `best`, beside those it gave before. It reads a turn
+    with the one before, where that may be seen."""
     before = view.standing(pool.columns.before[best], allowed).tolist()
     keys = pool.keys[best].tolist()
     memories = view.load(dict.fromkeys([*keys, *filter(None, before)]))
@@ -75,7 +97,8 @@ def cross_encode(
     ]
     wanted = query_terms(query)
     texts = [paired_passage(memories[key], memories.get(turn), wanted) for _, key, turn in pairs]
-    scores = np.full(len(pool), np.nan, np.float32)
+    known = pool.signals.get("cross")
+    scores = np.full(len(pool), np.nan, np.float32) if known is None else known.copy()
     scores[[at for at, _, _ in pairs]] = reranker.score(query, texts)
     return replace(pool, signals={**pool.signals, "cross": scores})
 
