@@ -34,7 +34,8 @@ import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.recall.pipeline import rank  # noqa: E402
+from recollect.recall.pipeline import CROSSED, MATTERS, rank  # noqa: E402
+from recollect.recall.relevance import sigmoid  # noqa: E402
 from recollect.recall.rerank import Reading  # noqa: E402
 from recollect.telemetry import Run  # noqa: E402
 
@@ -49,7 +50,7 @@ HELD = {"graph": 0.3, "window": 0.25}
 # Bands: at MAYBE, questions of another bank are turned away in 93 % of cases and 7 % of answerable
 # ones are, on development banks; `benchmarks/abstain.py` asks reported ones.
 STRONG, MAYBE = 0.35, 0.03
-CROSSED = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
+READ = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
 # The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
 # place of late interaction, which orders requests and records better than it does.
 CROSS_WEIGHT = 0.3
@@ -112,7 +113,7 @@ def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], 
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
-        many = replace(memory._recalling, crossed={"mid": Reading(CROSSED, CROSSED)})
+        many = replace(memory._recalling, crossed={"mid": Reading(READ, READ)})
         for query in bank.queries:
             gold = {system.gold_key(bank, g) for g in query.gold}
             if not gold:
@@ -204,6 +205,22 @@ def report_depths(lists: Lists, score: NDArray[np.float64]) -> None:
     for depth in CROSS_DEPTHS:
         mixed, seen = crossed_first(lists, score, depth)
         report(f"cross-encoder on the best {depth}", lists, mixed + 1000.0 * seen)
+
+
+def report_reading(lists: Lists, score: NDArray[np.float64], late: float, cross: float) -> None:
+    """As recall reads at budget `mid`: on, while what comes next may matter."""
+    chance, reading, reads = sigmoid(score + late), CROSSED["mid"], list[int]()
+    read = sigmoid(score + cross + CROSS_WEIGHT * lists.x[:, SIGNALS.index("cross")])
+    for a, b in zip(lists.starts, [*lists.starts[1:], len(score)], strict=True):
+        best = a + np.argsort(-score[a:b], kind="stable")
+        best, count = best[~np.isnan(read[best])], 0
+        while count < min(reading.most, len(best)):
+            if count and chance[best[count]] < MATTERS * chance[best].max():
+                break
+            count = min(count + reading.step, reading.most, len(best))
+            chance[best[:count]] = read[best[:count]]
+        reads.append(count)
+    report(f"… on {np.mean(reads):.1f}, while it matters", lists, chance)
 
 
 def cross_bias(lists: Lists, score: NDArray[np.float64]) -> float:
@@ -299,7 +316,9 @@ def main() -> None:
             part_of_it = np.nan_to_num(both.x[:, SIGNALS.index(name)]) * late[name]
             report(f"late, without {words}", both, score - part_of_it)
         report_depths(both, score)
-        out["cross"] = entry(cross_bias(both, score), {**late, "cross": CROSS_WEIGHT})
+        bias = cross_bias(both, score)
+        report_reading(both, score, out["late"]["bias"], bias)
+        out["cross"] = entry(bias, {**late, "cross": CROSS_WEIGHT})
         print("   ", out["cross"])
     of = np.repeat(both.sets, np.diff([*both.starts, len(both.y)]))
     for number, (name, *_) in enumerate(PLAN):

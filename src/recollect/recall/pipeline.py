@@ -66,7 +66,7 @@ CROSSED_OWN: Mapping[str, Reading] = {
     "high": Reading(48, 48),
 }
 # What comes next is read while it is at least so likely, measured by the most likely.
-MATTERS = 0.1
+MATTERS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, search, found, pool, run, line)
-        span.note(by="spread" if calibration is None else ",".join(calibration.weights))
+        read = int(np.count_nonzero(~np.isnan(pool.signals.get("cross", np.nan))))
+        span.note(by="spread" if calibration is None else ",".join(calibration.weights), read=read)
     deep = request.budget == "high"
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
     if linked and _reranks(with_.settings, request) and "bridge" not in request.without:
