@@ -201,16 +201,22 @@ def crossed_first(
     return out, seen
 
 
-def report_depths(lists: Lists, score: NDArray[np.float64]) -> None:
-    for depth in CROSS_DEPTHS:
-        mixed, seen = crossed_first(lists, score, depth)
-        report(f"cross-encoder on the best {depth}", lists, mixed + 1000.0 * seen)
-
-
 def report_reading(lists: Lists, score: NDArray[np.float64], late: float, cross: float) -> None:
-    """As recall reads at budget `mid`: on, while what comes next may matter."""
-    chance, reading, reads = sigmoid(score + late), CROSSED["mid"], list[int]()
-    read = sigmoid(score + cross + CROSS_WEIGHT * lists.x[:, SIGNALS.index("cross")])
+    """As recall reads: so many at once, and at budget `mid` on while what comes next may matter."""
+    for reading in (*(Reading(depth, depth) for depth in CROSS_DEPTHS), CROSSED["mid"]):
+        chance, reads = read_on(lists, score, (late, cross), reading)
+        name = f"cross-encoder on the best {reading.most}"
+        if reading.step < reading.most:
+            name = f"… on {np.mean(reads):.1f}, while it matters"
+        report(name, lists, chance)
+
+
+def read_on(
+    lists: Lists, score: NDArray[np.float64], biases: tuple[float, float], reading: Reading
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Relevance with the cross-encoder's logits of what it reads, and how many that are of each list."""
+    chance, reads = sigmoid(score + biases[0]), list[int]()
+    read = sigmoid(score + biases[1] + CROSS_WEIGHT * lists.x[:, SIGNALS.index("cross")])
     for a, b in zip(lists.starts, [*lists.starts[1:], len(score)], strict=True):
         best = a + np.argsort(-score[a:b], kind="stable")
         best, count = best[~np.isnan(read[best])], 0
@@ -220,7 +226,7 @@ def report_reading(lists: Lists, score: NDArray[np.float64], late: float, cross:
             count = min(count + reading.step, reading.most, len(best))
             chance[best[:count]] = read[best[:count]]
         reads.append(count)
-    report(f"… on {np.mean(reads):.1f}, while it matters", lists, chance)
+    return chance, reads
 
 
 def cross_bias(lists: Lists, score: NDArray[np.float64]) -> float:
@@ -315,7 +321,6 @@ def main() -> None:
         for name, words in (("beside", "the turns beside"), ("wish", "standing wishes")):
             part_of_it = np.nan_to_num(both.x[:, SIGNALS.index(name)]) * late[name]
             report(f"late, without {words}", both, score - part_of_it)
-        report_depths(both, score)
         bias = cross_bias(both, score)
         report_reading(both, score, out["late"]["bias"], bias)
         out["cross"] = entry(bias, {**late, "cross": CROSS_WEIGHT})

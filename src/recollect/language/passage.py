@@ -38,7 +38,9 @@ def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
     return _of(memory, memory.text, before)
 
 
-def paired_passage(memory: Memory, before: Memory | None = None, wanted: Sequence[str] = ()) -> str:
+def paired_passage(
+    memory: Memory, before: Memory | None = None, wanted: Sequence[str] = ()
+) -> Passage:
     """As a cross-encoder reads it beside a query, with the turn that it answers; of a long text the
     part with the terms wanted."""
     return _of(memory, excerpt(memory.text, wanted, PAIRED_LENGTH), before)

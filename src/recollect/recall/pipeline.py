@@ -52,9 +52,8 @@ from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
-# The shipped cross-encoder reads a pair in 3 to 7 ms. It reads on where the first six settle little: on
-# the development sets that is worth as much as twelve for all (docs/why.md). One that the user brings is
-# meant to be used, and may be asked over a network: once.
+# The shipped cross-encoder reads a pair in 3 to 7 ms. It reads on where the first six settle little
+# (docs/why.md). One that the user brings is meant to be used, and may be asked over a network: once.
 CROSSED: Mapping[str, Reading] = {
     "low": Reading(0, 0),
     "mid": Reading(6, 24),
@@ -118,8 +117,10 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, search, found, pool, run, line)
-        read = int(np.count_nonzero(~np.isnan(pool.signals.get("cross", np.nan))))
-        span.note(by="spread" if calibration is None else ",".join(calibration.weights), read=read)
+        pairs = int(np.count_nonzero(~np.isnan(pool.signals.get("cross", np.nan))))
+        span.note(
+            by="spread" if calibration is None else ",".join(calibration.weights), pairs=pairs
+        )
     deep = request.budget == "high"
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
     if linked and _reranks(with_.settings, request) and "bridge" not in request.without:
@@ -275,8 +276,10 @@ def _late(
 def _crossed(
     with_: Recalling, search: Search, pool: Pool, calibration: Calibration, run: Run, line: Line
 ) -> Pool | None:
-    """Judged with the cross-encoder's logits of the best; None without one, or when it fails or is late."""
-    reading, request = with_.crossed[search.request.budget], search.request
+    """Judged with the cross-encoder's logits of the best; None without one, or when it fails or is late
+    before it has read anything."""
+    request = search.request
+    reading = with_.crossed[request.budget]
     if not reading.most or "cross-encoder" in request.without:
         return None
     reranker = with_.reranker()
@@ -285,20 +288,26 @@ def _crossed(
     if line.overdue:
         run.degrade("cross-encoder", "the deadline came first")
         return None
+    judged: list[Pool] = []  # portion by portion: what comes too late takes nothing back
 
-    def read() -> Pool:
-        crossed = judged = pool
+    def read() -> None:
+        crossed, text = pool, search.query.text
         with within(with_.settings.rerank_timeout_ms / 1000):
             for rows in portions(pool, reading, with_.settings.rerank_candidates):
-                likely = MATTERS * judged.relevance.max()
-                if crossed is not pool and (line.overdue or pool.relevance[rows[0]] < likely):
-                    break
-                text, allowed = search.query.text, request.allowed
-                crossed = cross_encode(search.view, reranker, text, crossed, rows, allowed)
-                judged = _below(judge(crossed, calibration), pool, "cross")
-        return judged
+                if judged and _settled(judged[-1], pool, rows):
+                    return
+                crossed = cross_encode(search.view, reranker, text, crossed, rows, request.allowed)
+                judged.append(_below(judge(crossed, calibration), pool, "cross"))
+                if line.overdue:
+                    return
 
-    return line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
+    line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
+    return judged[-1] if judged else None
+
+
+def _settled(read: Pool, before: Pool, rows: NDArray[np.int64]) -> bool:
+    """Whether what comes next is too unlikely to matter."""
+    return before.relevance[rows[0]] < MATTERS * read.relevance.max()
 
 
 def _below(better: Pool, rest: Pool, signal: str) -> Pool:

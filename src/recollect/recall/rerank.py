@@ -58,7 +58,7 @@ def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How many of the best a cross-encoder is shown: `step` at a time, `most` in all."""
+    """How many of the best a cross-encoder is shown: `step` at a time, `most` in all, ties aside."""
 
     step: int
     most: int

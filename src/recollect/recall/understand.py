@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
 from recollect.language.terms import content_terms, query_terms, term_hash
-from recollect.language.time import QueryTime, read_query
+from recollect.language.time import QueryTime, TimeRange, read_query
 from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
 from recollect.types import Window
@@ -22,6 +22,8 @@ OPEN = frozenset({
     "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth",
     "summari", "summar", "summaris", "list", "show", "talk", "discuss", "mention", "said", "say",
 })  # fmt: skip
+_FROM = re.compile(r"\bfrom (?:the )?(?:\||$)", re.IGNORECASE)
+_FOR = re.compile(r"\bfor (?:the )?(?:\||$)", re.IGNORECASE)
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -162,9 +164,19 @@ def _pull(request: RecallRequest, time: QueryTime) -> TimePull:
     if window is None or given:
         return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
-    if window.start is None or window.end is None or window.end - window.start > SEASON:
+    if _frames(request.query, time, window):
         return TimePull(0.0, pull - 1.0, alone)
     return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE, alone)
+
+
+def _frames(text: str, time: QueryTime, window: TimeRange) -> bool:
+    """Whether the time is where the question is set: longer than a season, or one from which something
+    holds ("her position from October"), or for which something is to be done ("a novel for the winter"). What
+    answers these was told at another."""
+    if window.start is None or window.end is None or window.end - window.start > SEASON:
+        return True
+    before = "|".join(text[: e.span[0]] for e in time.expressions)
+    return bool(_FROM.search(before)) or (is_request(text) and bool(_FOR.search(before)))
 
 
 class _Named(NamedTuple):

@@ -135,10 +135,12 @@ def _lexical(reading: Reading, contexts: list[Context]) -> list[list[Edge]]:
         if token.word not in entries and not begins_shape(token.word):
             continue
         found = list(matches(reading.lexicon, words, at))
-        weekdays = any(pairs[0][0] == "WEEKDAY" for pairs, _ in found)
-        named = weekdays and at > 0 and reading.text[token.start].isupper()  # "on Sat at 5"
+        calendar = any(pairs[0][0] in ("WEEKDAY", "MONTH") for pairs, _ in found)
+        named = calendar and at > 0 and reading.text[token.start].isupper()
         for pairs, end in found:
-            if pairs[0][0] == "IDIOM" and not named:
+            # "on Sat at 5" and "from March to June" are none; "March Madness" is.
+            plain = reading.text[reading.tokens[end - 1].start].islower()
+            if pairs[0][0] == "IDIOM" and not (named and plain):
                 blocked_to = max(blocked_to, end)
         if at < blocked_to:
             continue
