@@ -306,3 +306,21 @@ def test_years_that_frame_a_long_question_say_nothing_against_other_dates(
     (hit,) = memory.recall("grabar", query, min_score=0.0)
     assert (hit.scores["window"] < 0) is against
     assert (hit.scores["temporal_factor"] < 1) is against
+
+
+@pytest.mark.parametrize(
+    ("query", "against"),
+    [
+        ("Which position does Grabar hold from October?", False),
+        ("Can you recommend a novel for October?", False),
+        ("Which position did Grabar hold in October?", True),
+        ("Which novel did Grabar read in October?", True),
+    ],
+)
+def test_what_holds_from_a_time_on_or_is_to_be_done_for_it_was_told_before(
+    memory: Recollect, query: str, against: bool
+) -> None:
+    text = "Grabar takes the position of a librarian, and likes a long novel."
+    memory.retain("librarian", {"text": text, "timestamp": "2026-05-02"})
+    (hit,) = memory.recall("librarian", query, query_timestamp=ANCHOR, min_score=0.0)
+    assert (hit.scores["window"] < -1) is against

@@ -27,6 +27,26 @@ def test_a_query_names_one_window() -> None:
     assert window == TimeRange(day("2026-03-01"), day("2026-06-01"))
 
 
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What did he do from March to June?", "2026-03-01", "2026-07-01"),
+        ("What did we see last March in Rome?", "2026-03-01", "2026-04-01"),
+        ("What has changed from March on?", "2026-03-01", None),
+    ],
+)
+def test_a_month_is_one_where_a_verb_would_read_the_same(
+    query: str, start: str, end: str | None
+) -> None:
+    window = read_query(query, NOW).window
+    assert window == TimeRange(day(start), day(end) if end else None)
+
+
+@pytest.mark.parametrize("query", ["Who will march in the parade?", "Who won in March Madness?"])
+def test_an_idiom_is_no_month(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
 def test_no_time_no_window() -> None:
     assert read_query("Where does Alice live?", NOW).window is None
 
