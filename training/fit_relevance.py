@@ -34,7 +34,7 @@ import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.recall.pipeline import CROSSED, MATTERS, rank  # noqa: E402
+from recollect.recall.pipeline import CERTAIN, CROSSED, MATTERS, rank  # noqa: E402
 from recollect.recall.relevance import sigmoid  # noqa: E402
 from recollect.recall.rerank import Reading  # noqa: E402
 from recollect.telemetry import Run  # noqa: E402
@@ -221,7 +221,8 @@ def read_on(
         best = a + np.argsort(-score[a:b], kind="stable")
         best, count = best[~np.isnan(read[best])], 0
         while count < min(reading.most, len(best)):
-            if count and chance[best[count]] < MATTERS * chance[best].max():
+            top = chance[best].max()
+            if count and (top >= CERTAIN or chance[best[count]] < MATTERS * top):
                 break
             count = min(count + reading.step, reading.most, len(best))
             chance[best[:count]] = read[best[:count]]

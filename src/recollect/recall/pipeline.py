@@ -64,8 +64,8 @@ CROSSED_OWN: Mapping[str, Reading] = {
     "mid": Reading(16, 16),
     "high": Reading(48, 48),
 }
-# What comes next is read while it is at least so likely, measured by the most likely.
-MATTERS = 0.15
+# What comes next is read while it is at least so likely, measured by the most likely, and that is not certain.
+MATTERS, CERTAIN = 0.15, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +306,9 @@ def _crossed(
 
 
 def _settled(read: Pool, before: Pool, rows: NDArray[np.int64]) -> bool:
-    """Whether what comes next is too unlikely to matter."""
-    return before.relevance[rows[0]] < MATTERS * read.relevance.max()
+    """Whether the answer is found, or what comes next too unlikely to matter."""
+    best = read.relevance.max()
+    return best >= CERTAIN or before.relevance[rows[0]] < MATTERS * best
 
 
 def _below(better: Pool, rest: Pool, signal: str) -> Pool:
