@@ -18,10 +18,9 @@ def test_all_banks_are_copied_and_compared(run: Any, store: Path, tmp_path: Path
     (bank,) = made.json
     assert (bank["name"], bank["same"], bank["there"]) == ("alice", True, False)
     assert bank["source"]["memory"]["count"] == 6
-    recalls = [
-        run("--db", db, "recall", "alice", "Who is Alice's manager?", "--json").json["results"]
-        for db in (store, target)
-    ]
+    asked = ("recall", "alice", "Who is Alice's manager?", "--at", "2030-01-01", "--json")
+    recalls = [run("--db", db, *asked).json["results"] for db in (store, target)]
+    assert recalls[0]
     assert [(h["id"], h["score"]) for h in recalls[0]] == [
         (h["id"], h["score"]) for h in recalls[1]
     ]
