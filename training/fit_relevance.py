@@ -189,8 +189,7 @@ def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], floa
 def crossed_first(
     lists: Lists, score: NDArray[np.float64], depth: int, weight: float = CROSS_WEIGHT
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Scores with the cross-encoder's logit added to the best `depth` of each list, which stay
-    before the rest, and which rows those are."""
+    """Scores with the cross-encoder's logit added to the best `depth` of each list, and which rows those are."""
     cross = lists.x[:, SIGNALS.index("cross")]
     out, seen = score.copy(), np.zeros(len(score), dtype=bool)
     for a, b in zip(lists.starts, [*lists.starts[1:], len(score)], strict=True):

@@ -22,8 +22,8 @@ OPEN = frozenset({
     "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth",
     "summari", "summar", "summaris", "list", "show", "talk", "discuss", "mention", "said", "say",
 })  # fmt: skip
-_FROM = re.compile(r"\bfrom (?:the )?(?:\||$)", re.IGNORECASE)
-_FOR = re.compile(r"\bfor (?:the )?(?:\||$)", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
+_FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -175,8 +175,8 @@ def _frames(text: str, time: QueryTime, window: TimeRange) -> bool:
     answers these was told at another."""
     if window.start is None or window.end is None or window.end - window.start > SEASON:
         return True
-    before = "|".join(text[: e.span[0]] for e in time.expressions)
-    return bool(_FROM.search(before)) or (is_request(text) and bool(_FOR.search(before)))
+    before = [text[: expression.span[0]] for expression in time.expressions]
+    return any(map(_FROM.search, before)) or (is_request(text) and any(map(_FOR.search, before)))
 
 
 class _Named(NamedTuple):
