@@ -15,6 +15,9 @@ TWO_WEEKS_AGO = ("2026-11-01", "2026-11-02")
 SPRING_2024 = ("2024-03-01", "2024-06-01")
 FIFTH_OF_MARCH = ("2024-03-05", "2024-03-06")
 YEARS = ("2020-01-01", "2023-01-01")
+FEW_WEEKS = ("2026-10-25", "2026-11-16")
+FEW_MONTHS = ("2026-08-15", "2026-11-16")
+LAST_MONTH = ("2026-10-01", "2026-11-01")
 
 
 @pytest.mark.parametrize(
@@ -26,29 +29,41 @@ YEARS = ("2020-01-01", "2023-01-01")
         ("zwischen März und Mai 2024", SPRING_2024),
         ("am 5. März 2024", FIFTH_OF_MARCH),
         ("von 2020 bis 2022", YEARS),
+        ("in den letzten Wochen", FEW_WEEKS),
+        ("in den vergangenen Monaten", FEW_MONTHS),
         ("l'été dernier", LAST_SUMMER),
         ("la semaine dernière", LAST_WEEK),
         ("il y a deux semaines", TWO_WEEKS_AGO),
         ("entre mars et mai 2024", SPRING_2024),
         ("le 5 mars 2024", FIFTH_OF_MARCH),
         ("de 2020 à 2022", YEARS),
+        ("ces dernières semaines", FEW_WEEKS),
+        ("ces derniers mois", FEW_MONTHS),
+        ("les trois derniers mois", FEW_MONTHS),
+        ("le mois dernier", LAST_MONTH),
         ("el verano pasado", LAST_SUMMER),
         ("la semana pasada", LAST_WEEK),
         ("hace dos semanas", TWO_WEEKS_AGO),
         ("entre marzo y mayo de 2024", SPRING_2024),
         ("el 5 de marzo de 2024", FIFTH_OF_MARCH),
         ("de 2020 a 2022", YEARS),
+        ("en las últimas semanas", FEW_WEEKS),
+        ("los meses pasados", FEW_MONTHS),
         ("l'estate scorsa", LAST_SUMMER),
         ("la settimana scorsa", LAST_WEEK),
         ("due settimane fa", TWO_WEEKS_AGO),
         ("tra marzo e maggio 2024", SPRING_2024),
         ("il 5 marzo 2024", FIFTH_OF_MARCH),
         ("dal 2020 al 2022", YEARS),
+        ("nelle ultime settimane", FEW_WEEKS),
+        ("i mesi scorsi", FEW_MONTHS),
         ("no verão passado", LAST_SUMMER),
         ("na semana passada", LAST_WEEK),
         ("há duas semanas", TWO_WEEKS_AGO),
         ("entre março e maio de 2024", SPRING_2024),
         ("5 de março de 2024", FIFTH_OF_MARCH),
+        ("nas últimas semanas", FEW_WEEKS),
+        ("nos últimos meses", FEW_MONTHS),
         ("上周", LAST_WEEK),
         ("两周前", TWO_WEEKS_AGO),
         ("2024年3月到5月", SPRING_2024),

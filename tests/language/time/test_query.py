@@ -47,6 +47,61 @@ def test_an_idiom_is_no_month(query: str) -> None:
     assert read_query(query, NOW).window is None
 
 
+@pytest.mark.parametrize(
+    ("query", "few"),
+    [
+        ("What did we do in the last weeks?", "the last few weeks"),
+        ("What have the last weeks brought?", "the last few weeks"),
+        ("What changed over the past months?", "the last few months"),
+        ("Who visited in recent days?", "the last few days"),
+        ("What did I read in recent years?", "the last few years"),
+        ("How did these past weeks go?", "the last few weeks"),
+        ("What is planned for the coming weeks?", "the next few weeks"),
+        ("within the last months", "the last few months"),
+    ],
+)
+def test_a_plural_without_a_number_means_a_few(query: str, few: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window == read_query(few, NOW).window
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What did we do in the last decades?", "1996-11-15", "2026-11-16"),
+        ("What happened in the last weeks of May?", "2026-05-11", "2026-06-01"),
+        ("Where was I in the first days of March?", "2026-03-01", "2026-03-04"),
+    ],
+)
+def test_several_units_run_up_to_now_or_are_those_of_a_period(
+    query: str, start: str, end: str
+) -> None:
+    assert read_query(query, NOW).window == TimeRange(day(start), day(end))
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What was in last weeks meeting?", "2026-11-02", "2026-11-09"),
+        ("Where did we spend last years holidays?", "2025-01-01", "2026-01-01"),
+    ],
+)
+def test_a_missing_apostrophe_makes_no_plural(query: str, start: str, end: str) -> None:
+    assert read_query(query, NOW).window == TimeRange(day(start), day(end))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What happened in the last days of the war?",
+        "Who scored in the last minutes of the match?",
+        "Which are the most recent volumes?",
+    ],
+)
+def test_the_last_days_of_something_else_are_not_ours(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
 def test_no_time_no_window() -> None:
     assert read_query("Where does Alice live?", NOW).window is None
 

@@ -23,6 +23,7 @@ _INTEGERS = frozenset(
         "month",
         "weekday",
         "rel",
+        "rels",
         "day",
         "zone",
         "number",

@@ -7,6 +7,7 @@ from recollect.language.time.period import Period
 
 _PUNCTUATION = frozenset(".,;:!?()[]\"'“”…-")
 _IN_USE = range(1800, 2101)
+_ARTICLES = frozenset({"the", "this", "these"})
 _PEOPLE = frozenset({"people", "men", "women", "children", "students", "percent", "dollars"})
 
 
@@ -27,6 +28,9 @@ def licensed(
     following = tokens[end].word if end < len(tokens) else ""
     if weak == "years":
         return None if _priced(tokens, lexicon, place) else 0.95
+    if weak in ("units", "owner"):
+        several = _several(tokens, lexicon, place)
+        return 0.8 if several is (weak == "units") else None
     if weak in ("plural", "ago"):
         return None if _counts_other(tokens[end - 1].word, following, lexicon, weak) else 0.95
     if _alone(tokens, at, end):
@@ -120,6 +124,20 @@ def _took(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
     ):
         return True
     return any(word in past or (len(word) > 4 and word.endswith("ed")) for word in before)
+
+
+def _several(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool | None:
+    """Whether a plural without a number means several ("in the last weeks"); False where only an
+    apostrophe is missing ("last weeks meeting"), None for those of something else ("the last days of
+    the war")."""
+    at, end = place
+    following = tokens[end].word if end < len(tokens) else ""
+    if following in lexicon.licences.get("owned", frozenset()):
+        return None
+    before = [token.word for token in tokens[max(at - 1, 0) : end - 1]]
+    owning = before[-1] in lexicon.licences.get("owning", frozenset())
+    bare = owning and _ARTICLES.isdisjoint(before)
+    return not bare or _unfollowed(lexicon, following)
 
 
 def _alone(tokens: list[Token], at: int, end: int) -> bool:

@@ -153,6 +153,8 @@ def _lexical(reading: Reading, contexts: list[Context]) -> list[list[Edge]]:
                 period = _within_calendar(category, value, weak, contexts[at])
                 if period is not None:
                     edges.append(("T", period, end))
+                if category == "UNIT" and ("UNITS", value) not in pairs:
+                    edges.append(("ONE", value, end))
                 if category == "UNIT" and value == "weekend":
                     edges.append(("WEEKENDWORD", value, end))
         if at and words[at - 1] in _MONEY:

@@ -25,6 +25,7 @@ from recollect.language.time.period import (
     weekend,
     year,
 )
+from recollect.language.time.rules.numbers import FEW
 from recollect.language.time.shapes import Num, decade_year, full_year, quarter_of
 from recollect.language.time.thirds import half, part
 from recollect.language.time.types import Grain
@@ -255,7 +256,7 @@ def unit_of_owner(context: Context, whole: Period, nth: int, name: str) -> Perio
     return nth_unit(context, nth, name, whole) if whole.grain is Grain.YEAR else None
 
 
-@rule("T", "ORD dash? UNIT of|comma? the? T", "the ORD dash? UNIT of|comma? the? T")
+@rule("T", "ORD dash? ONE of|comma? the? T", "the ORD dash? ONE of|comma? the? T")
 def nth_unit(context: Context, nth: int, name: str, whole: Period) -> Period:
     if whole.kind in ("clock", "part", "weekday"):
         raise NoSuchTime("too fine")
@@ -269,7 +270,7 @@ def nth_quarter(_: Context, nth: int, name: str) -> Period | None:
     return quarter_of(nth) if name == "quarter" and nth <= 4 else None
 
 
-@rule("T", "REL UNIT of the? T")
+@rule("T", "REL ONE of the? T")
 def last_unit(context: Context, rel: int, name: str, whole: Period) -> Period | None:
     return nth_unit(context, -1, name, whole) if rel < 0 and whole.kind != "clock" else None
 
@@ -289,6 +290,14 @@ def run_of_units(
     spans = spans_of(name, settle(whole, context).bounds())
     chosen = spans[: count.whole] if which == 1 else spans[-count.whole :]
     return fixed("interval", Grain(name), (chosen[0][0], chosen[-1][1])) if chosen else None
+
+
+@rule("T", "REL UNITS of the? T", "the? ORD UNITS of the? T")
+def few_of_units(context: Context, which: int, name: str, whole: Period) -> Period | None:
+    """The last days of May, the first weeks of the year."""
+    if whole.kind == "clock" or name == "weekend":
+        return None
+    return run_of_units(context, which, Num(FEW), name, whole)
 
 
 @rule("T", "ORD T of|in the? T", "the ORD T of|in the? T")

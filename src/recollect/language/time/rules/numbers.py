@@ -11,6 +11,7 @@ from recollect.language.time.period import Context
 from recollect.language.time.shapes import Num
 from recollect.language.time.types import Grain
 
+FEW = 3  # what a plural without a number counts, as "a few" does
 _COUNTED = {"fortnight": (Grain.WEEK, 2), "workday": (Grain.DAY, 1)}
 
 

@@ -20,7 +20,7 @@ from recollect.language.time.period import (
     unit_at,
     weekday,
 )
-from recollect.language.time.rules.numbers import Duration, duration
+from recollect.language.time.rules.numbers import FEW, Duration, duration
 from recollect.language.time.shapes import Num
 from recollect.language.time.thirds import part
 from recollect.language.time.types import Grain
@@ -51,14 +51,14 @@ def unit_from_now(context: Context, name: str, count: int) -> Period:
     return unit_at(start, grain, "dayword" if grain is Grain.DAY else "unit")
 
 
-@rule("T", "REL UNIT", "REL more UNIT")
+@rule("T", "REL ONE", "REL more UNIT")
 def relative_unit(context: Context, rel: int, name: str) -> Period | None:
     if name in ("second", "minute"):
         return None
     return unit_from_now(context, name, _sign(rel))
 
 
-@rule("T", "ROLLING UNIT")
+@rule("T", "ROLLING ONE")
 def rolling_unit(context: Context, rel: int, name: str) -> Period | None:
     """In the past year: the twelve months up to now. Quarters and seasons stay whole."""
     said = duration(name, 1)
@@ -71,18 +71,53 @@ def rolling_unit(context: Context, rel: int, name: str) -> Period | None:
     return rolling(context, rel, said)
 
 
+@rule("T", "ROLLING UNITS", "RELS UNIT")
+def few_units(context: Context, rel: int, name: str) -> Period | None:
+    """In the last weeks, over the past months: as many as "a few", up to now."""
+    said = duration(name, FEW)
+    if said is not None and said.grain is Grain.DECADE:
+        said = Duration(((Grain.YEAR, 10 * FEW),))
+    made = rolling(context, rel, said) if said else None
+    return replace(made, weak="units") if made else None
+
+
+@rule("T", "recent UNITS", "UNITS recent")
+def recent_units(context: Context, name: str) -> Period | None:
+    """In recent weeks."""
+    return few_units(context, -1, name)
+
+
+@rule("T", "REL UNITS")
+def relative_units(context: Context, rel: int, name: str) -> Period | None:
+    """The last weeks."""
+    return few_units(context, rel, name) if name not in ("second", "minute") else None
+
+
+@rule("T", "REL UNITS")
+def owning_unit(context: Context, rel: int, name: str) -> Period | None:
+    """Last weeks meeting: an apostrophe is missing."""
+    made = relative_unit(context, rel, name)
+    return replace(made, weak="owner") if made and rel else made
+
+
 @rule("T", "within the? REL DUR")
 def within_next(context: Context, rel: int, said: Duration) -> Period | None:
     return within(context, said) if rel > 0 else rolling(context, rel, said)
 
 
-@rule("T", "within the? REL UNIT")
+@rule("T", "within the? REL ONE")
 def within_next_unit(context: Context, rel: int, name: str) -> Period | None:
     said = duration(name, 1)
     return within_next(context, rel, said) if said else None
 
 
-@rule("T", "ROLLING DUR", "REL DUR", "all REL DUR", "of the? REL DUR")
+@rule("T", "within the? REL UNITS")
+def within_next_units(context: Context, rel: int, name: str) -> Period | None:
+    said = duration(name, FEW)
+    return within_next(context, rel, said) if said else None
+
+
+@rule("T", "ROLLING DUR", "REL DUR", "RELS DUR", "all REL DUR", "of the? REL DUR")
 def rolling(context: Context, rel: int, said: Duration) -> Period | None:
     """The last six months: from that day on, through today."""
     rel = _sign(rel)
@@ -124,7 +159,7 @@ def _workdays(context: Context, rel: int, count: int) -> Period:
     return fixed("interval", Grain.DAY, (min(found), max(found) + _DAY))
 
 
-@rule("T", "the? NUM REL UNIT", "AMOUNT REL UNIT")
+@rule("T", "the? NUM REL|RELS UNIT", "AMOUNT REL|RELS UNIT")
 def counted_relative(context: Context, count: Num | int, rel: int, name: str) -> Period | None:
     """The three last months; but "we looked at three last month" counts something else."""
     said = duration(name, count if isinstance(count, int) else count.value)

@@ -7,15 +7,21 @@ from recollect.language.time.grammar import rule
 from recollect.language.time.period import Context, Period, months, narrow, weekday, year
 from recollect.language.time.rules.dates import MonthDay, edge_of
 from recollect.language.time.rules.ranges import after_time, before_time, join, since, until
-from recollect.language.time.rules.relative import relative_series, unit_from_now
+from recollect.language.time.rules.relative import few_units, relative_series, unit_from_now
 from recollect.language.time.shapes import Num, decade_year
 from recollect.language.time.types import Grain
 
 
-@rule("T", "UNIT RELPOST")
+@rule("T", "ONE RELPOST")
 def unit_relative(context: Context, name: str, rel: int) -> Period:
     """La semaine dernière."""
     return unit_from_now(context, name, rel)
+
+
+@rule("T", "UNITS RELPOST")
+def units_relative(context: Context, name: str, rel: int) -> Period | None:
+    """Las semanas pasadas."""
+    return few_units(context, rel, name)
 
 
 @rule("T", "T RELPOST")
