@@ -39,7 +39,12 @@ REQUESTS = (
     "Write to the landlord, please.",
     "Could you draft xqzv?",
 )
-TIME_QUESTIONS = ("What happened in February 2024?", "what did she say last month", "before 2025")
+TIME_QUESTIONS = (
+    "What happened in February 2024?",
+    "what did she say last month",
+    "before 2025",
+    "Was it in January 2024 or in May 2024?",
+)
 
 
 @pytest.fixture(scope="module", params=[0, 2_000_000], ids=["searched there", "held here"])

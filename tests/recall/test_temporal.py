@@ -219,6 +219,56 @@ def test_the_month_asked_for_fills_at_least_95_percent_of_the_top_ten(
     assert share >= 0.95
 
 
+@pytest.mark.parametrize(
+    ("query", "months"),
+    [
+        ("What happened in August 2025 and in March 2026?", {"2025-08", "2026-03"}),
+        ("What did we do in May or in July?", {"2026-05", "2026-07"}),
+        ("What happened in April, and what in June?", {"2026-04", "2026-06"}),
+    ],
+)
+def test_two_months_asked_for_fill_the_answer_and_none_between(
+    memory: Recollect, query: str, months: set[str]
+) -> None:
+    """Every month has the same four things in it, so what is between has as good words."""
+    facts = [
+        {"text": f"{thing}.", "id": f"{year}-{month:02}-{n}", "occurred_start": f"{year}-{month:02}-{3 + 6 * n:02}"}
+        for year, month in [*MONTHS[6:], (2026, 7)]
+        for n, thing in enumerate(ACTIVITIES[:4])
+    ]  # fmt: skip
+    memory.retain("two-months", facts)
+    hits = memory.recall("two-months", query, query_timestamp="2026-07-30").results
+    assert {hit.id[:7] for hit in hits[:8]} == months
+    assert all((Arm.TEMPORAL in hit.arms) == (hit.id[:7] in months) for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("Was last winter's bill higher than this year's?", {"december", "february", "june"}),
+        ("Was the bill in June higher than this year's bills?", {"february", "june"}),
+        ("Compare the bill of last spring with this spring", {"april-2025", "april-2026"}),
+        ("Which bill came between my trip in December and the one in June?", {"december", "june"}),
+    ],
+)
+def test_of_two_times_neither_is_left_out(memory: Recollect, query: str, ids: set[str]) -> None:
+    days = {"april-2025": "2025-04-09", "december": "2025-12-09", "february": "2026-02-09",
+            "april-2026": "2026-04-09", "june": "2026-06-09"}  # fmt: skip
+    facts = [
+        {"id": i, "text": f"The heating bill was {200 + n} euros.", "occurred_start": day}
+        for n, (i, day) in enumerate(days.items())
+    ]
+    memory.retain("bills", facts)
+    hits = memory.recall("bills", query, query_timestamp=ANCHOR, min_score=0.0).results
+    inside = {hit.id for hit in hits if hit.scores["window"] > 0}
+    assert ids <= inside and "april-2025" not in inside - ids
+
+
+def test_a_time_within_another_narrows_it(memory: Recollect, diary: str) -> None:
+    result = memory.recall(diary, "What happened this year, in March?", query_timestamp=ANCHOR)
+    assert {hit.id[:7] for hit in result.results[:10]} == {"2026-03"}
+
+
 def test_no_other_month_stands_above_what_was_asked_for(memory: Recollect, diary: str) -> None:
     """Of the right month and about the right activity comes before everything else."""
     seen = 0

@@ -153,7 +153,7 @@ def _understood(
     with run.stage("understand"):
         query = understand(request, view.resolver)
     if "temporal" in request.without:
-        return replace(query, window=None)
+        return replace(query, window=None, parts=())
     if query.time.event is not None and query.window is None:
         return _with_event(with_, view, query, request, line)
     return query
@@ -182,8 +182,9 @@ def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Poo
         pool = boost(
             pool,
             request.now,
-            # Nothing in the middle of "from 1985 to 1987" is a better answer than at its ends.
-            None if query.time_pull.frames else query.window,
+            # Nothing in the middle of "from 1985 to 1987" is a better answer than at its ends, and
+            # what lies between two times is none.
+            None if query.time_pull.frames or query.parts else query.window,
             _order(query),
             settings.recency_decay,
             settings.superseded_factor,

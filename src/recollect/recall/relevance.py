@@ -114,22 +114,21 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
 def _window(columns: Columns, query: Query) -> Floats:
     """Inside the time asked for, and not in one that was ruled out ("not last year"). The less a
     query asks besides ("What did Alice do in March?"), the more its time decides."""
-    signal = in_window(columns, query.window)
-    if query.window is None and not query.time.excluded:
+    signal = np.zeros(len(columns.keys), np.float32)
+    if not query.windows and not query.time.excluded:
         return signal
-    if query.window is not None:
-        signal = np.maximum(signal, told_in(columns, query.window))
+    if query.windows:
+        signals = [find(columns, each) for each in query.windows for find in (in_window, told_in)]
+        signal = np.maximum.reduce(signals)
     signal = signal * (1 + np.where(signal > 0, query.time_pull.inside, query.time_pull.outside))
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
     return signal.astype(np.float32)
 
 
-def in_window(columns: Columns, window: Window | None) -> Floats:
+def in_window(columns: Columns, window: Window) -> Floats:
     """+1 inside the time asked for; outside −0.5 nearby to −1 far off (by the window's own
-    length: a day off a day is far, a day off a year is not); 0 undated, or no time asked."""
-    if window is None:
-        return np.zeros(len(columns.keys), np.float32)
+    length: a day off a day is far, a day off a year is not); 0 undated."""
     dated = columns.happened_from != NO_TIME
     start = -_FAR if window.start is None else to_micros(window.start)
     end = _FAR if window.end is None else to_micros(window.end)

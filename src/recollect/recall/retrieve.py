@@ -148,9 +148,9 @@ def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
         start_keyword()
     seeds = _seeds(search, out.vector, line)
     if search.wants(Arm.TEMPORAL) and query.window is not None:
-        window = query.window
+        window, parts = query.window, query.parts
         waiting[Arm.TEMPORAL] = line.start(
-            "temporal", lambda: temporal(view, window, out.vector, allowed, depth)
+            "temporal", lambda: temporal(view, window, out.vector, allowed, depth, parts)
         )
     if search.wants(Arm.GRAPH) and ((seeds is not None and len(seeds)) or query.entities):
         walk, first = search.request.budget == "high", seeds or Found.nothing()

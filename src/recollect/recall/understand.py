@@ -77,17 +77,23 @@ class Query:
     time: QueryTime
     window: Window | None
     time_pull: TimePull
+    parts: tuple[Window, ...] = ()  # the times asked about, where the window spans several
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The times asked about, one by one."""
+        return self.parts or (() if self.window is None else (self.window,))
 
 
 def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
     terms = query_terms(request.query)
     named = _named(request.query, resolver)
     time = read_query(request.query, request.now.astimezone(request.zone or UTC))
-    window = request.window
+    window, parts = request.window, ()
     if window is None and time.window is not None:
-        told = (e for e in time.expressions if e.range is not None and not e.clock)
-        words = next((e.text for e in told), None)
-        window = Window(time.window.start, time.window.end, words)
+        told = [e.text for e in time.expressions if e.range and not e.clock and not e.negated]
+        window = Window(time.window.start, time.window.end, ", ".join(told))
+        parts = tuple(Window(part.start, part.end) for part in time.parts)
     return Query(
         request.query,
         terms,
@@ -102,6 +108,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         time,
         window,
         _pull(request, time),
+        parts,
     )
 
 

@@ -151,9 +151,9 @@ def _missed(
     if arm is Arm.KEYWORD:
         return _missed_words(view, ranked, key, cut)
     if arm is Arm.TEMPORAL and ranked.query.window is not None:
-        start, end = ranked.query.window.start, ranked.query.window.end
+        asked = (f"[{each.start}, {each.end})" for each in ranked.query.windows)
         return StageVerdict(
-            arm.value, False, "not dated inside the window", f"a date in [{start}, {end})"
+            arm.value, False, "not dated inside the window", f"a date in {' or '.join(asked)}"
         )
     return StageVerdict(
         arm.value, False, "no link from the best semantic hits", "a shared entity or a link"

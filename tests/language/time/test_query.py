@@ -116,6 +116,60 @@ def test_periods_apart_are_spanned() -> None:
     assert window == TimeRange(day("2019-01-01"), day("2022-01-01"))
 
 
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        (
+            "Was last winter's bill higher than this year's?",
+            [("2025-12-01", "2026-03-01"), ("2026-01-01", "2027-01-01")],
+        ),
+        (
+            "Did I spend more in June than this year?",
+            [("2026-06-01", "2026-07-01"), ("2026-01-01", "2027-01-01")],
+        ),
+        (
+            "what happened in 2019 or in 2021",
+            [("2019-01-01", "2020-01-01"), ("2021-01-01", "2022-01-01")],
+        ),
+    ],
+)
+def test_times_that_do_not_narrow_each_other_are_both_asked_about(
+    query: str, parts: list[tuple[str, str]]
+) -> None:
+    read = read_query(query, NOW)
+    assert read.parts == tuple(TimeRange(day(start), day(end)) for start, end in parts)
+    starts, ends = zip(*parts, strict=True)
+    assert read.window == TimeRange(day(min(starts)), day(max(ends)))
+
+
+@pytest.mark.parametrize(
+    ("query", "last"),
+    [
+        ("Compare last summer with this summer", ("2025-06-01", "2025-09-01")),
+        ("Was it colder this March than last March?", ("2025-03-01", "2025-04-01")),
+        ("Compare last Friday with this Friday", ("2026-11-06", "2026-11-07")),
+        ("Comparer l'été dernier et cet été", ("2025-06-01", "2025-09-01")),
+    ],
+)
+def test_last_beside_this_is_the_one_before(query: str, last: tuple[str, str]) -> None:
+    assert TimeRange(day(last[0]), day(last[1])) in read_query(query, NOW).parts
+
+
+def test_a_time_within_another_narrows_it() -> None:
+    read = read_query("What happened this year, in March?", NOW)
+    assert read.window == TimeRange(day("2026-03-01"), day("2026-04-01")) and not read.parts
+
+
+def test_between_two_times_lies_what_is_between() -> None:
+    read = read_query("What changed between my trip in March and the one in September?", NOW)
+    assert read.window == TimeRange(day("2026-03-01"), day("2026-10-01")) and not read.parts
+
+
+def test_open_times_that_leave_nothing_out_are_no_window() -> None:
+    read = read_query("Did I run more since March than before June?", NOW)
+    assert read.window is None and not read.parts
+
+
 def test_a_negated_time_is_left_out_of_the_window() -> None:
     read = read_query("What did we buy in 2024, but not in June 2024?", NOW)
     assert read.window == TimeRange(day("2024-01-01"), day("2025-01-01"))

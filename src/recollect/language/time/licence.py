@@ -103,8 +103,8 @@ def _names(text: str, tokens: list[Token], lexicon: Lexicon, place: tuple[int, i
     ):
         return True  # Monday.com
     if at and tokens[at - 1].word not in _PUNCTUATION:
-        before = tokens[at - 1]
-        return text[before.start].isupper() and before.word not in lexicon.entries
+        before, alone = tokens[at - 1], text[tokens[at].start].isupper()  # not "last Friday"
+        return alone and text[before.start].isupper() and before.word not in lexicon.entries
     if end >= len(tokens) or tokens[end].start != tokens[end - 1].end + 1:
         return False
     return at == 0 and text[tokens[end].start].isupper() and tokens[end].word not in lexicon.entries

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from recollect.language.time.calendar import ORDER, unit
-from recollect.language.time.lexicon import Lexicon, languages_of, lexicon
+from recollect.language.time.calendar import ORDER, add, unit
+from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
 from recollect.language.time.reader import Cut, cut, read_cut
 from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
 
@@ -17,20 +19,24 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     """Read what a query says about time, from the moment it is asked."""
     said = cut(text)
     languages = languages_of(said.folded, said.words)
-    expressions = read_cut(said, anchor, languages)
+    known = lexicon(languages[0])
+    expressions = _apart(read_cut(said, anchor, languages), known, anchor)
     dated = [(each, period) for each in expressions if (period := whole_period(each, anchor))]
     # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
     wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
-    known = lexicon(languages[0])
+    window, several = _window(
+        [period for _, period in wanted], _has_phrase(_padded(said), known, "compares")
+    )
     grains = [each.grain for each, _ in wanted if each.grain is not None]
     return QueryTime(
         expressions=expressions,
-        window=_window([period for _, period in wanted]),
+        window=window,
         grain=min(grains, key=ORDER.__getitem__) if grains else None,
         excluded=tuple(period for each, period in dated if each.negated),
         asks_when=_has_phrase(_padded(said), known, "asks"),
         order=_order(said, known, expressions),
         event=next((each.event for each in expressions if each.event), None),
+        parts=() if window is None or _between(said, known, expressions) else several,
     )
 
 
@@ -43,24 +49,85 @@ def whole_period(expression: TimeExpression, anchor: datetime) -> TimeRange | No
     narrow = period.end - period.start <= timedelta(days=1)
     if not narrow or ORDER[grain] <= ORDER[Grain.WEEK]:
         return period
-    zone = anchor.tzinfo or UTC
-    start, end = unit(period.start.astimezone(zone).replace(tzinfo=None), grain)
-    return TimeRange(
-        start.replace(tzinfo=zone).astimezone(UTC), end.replace(tzinfo=zone).astimezone(UTC)
+    start, end = unit(_clock(period.start, anchor), grain)
+    return TimeRange(_utc(start, anchor), _utc(end, anchor))
+
+
+def _clock(moment: datetime, anchor: datetime) -> datetime:
+    return moment.astimezone(anchor.tzinfo or UTC).replace(tzinfo=None)
+
+
+def _utc(moment: datetime, anchor: datetime) -> datetime:
+    return moment.replace(tzinfo=anchor.tzinfo or UTC).astimezone(UTC)
+
+
+def _apart(
+    expressions: tuple[TimeExpression, ...], known: Lexicon, anchor: datetime
+) -> tuple[TimeExpression, ...]:
+    """In autumn "last summer" is the one just over, and so is "this summer"; beside each other they
+    are two, and the last is the one before."""
+    ranged = [each for each in expressions if each.range is not None]
+    these = [each.range for each in ranged if _says(each, known, ("REL", 0))]
+    if len(ranged) < 2 or not these:
+        return expressions
+    return tuple(
+        _one_back(each, known, anchor)
+        if each.range in these and _says(each, known, ("REL", -1), ("RELPOST", -1))
+        else each
+        for each in expressions
     )
 
 
-def _window(periods: list[TimeRange]) -> TimeRange | None:
-    """Where all the periods meet ("after 2010 and before 2018"); all of them where they do
-    not ("in 2019 or 2021")."""
-    if not periods:
+def _one_back(each: TimeExpression, known: Lexicon, anchor: datetime) -> TimeExpression:
+    """The same weekday a week before; of months, seasons and feasts the one of the year before."""
+    if each.range is None or each.range.start is None or each.range.end is None:
+        return each
+    days = [("WEEKDAY", number) for number in range(7)]
+    step = Grain.WEEK if _says(each, known, *days) else Grain.YEAR
+    start, end = (add(_clock(m, anchor), step, -1) for m in (each.range.start, each.range.end))
+    return replace(each, range=TimeRange(_utc(start, anchor), _utc(end, anchor)))
+
+
+def _says(each: TimeExpression, known: Lexicon, *meanings: tuple[str, Any]) -> bool:
+    """Whether one of its words means one of these."""
+    words = (token.word for token in tokens(fold(each.text)))
+    entries = (entry for word in words for entry in known.entries.get(word, ()))
+    return any(
+        meaning in pairs for phrase, pairs in entries if len(phrase) == 1 for meaning in meanings
+    )
+
+
+def _window(
+    periods: list[TimeRange], comparing: bool
+) -> tuple[TimeRange | None, tuple[TimeRange, ...]]:
+    """The window, and the times that it spans where there are several. Times that narrow each other
+    meet ("after 2010 and before 2018", "this year, in March"); those that lie apart ("in 2019 or
+    2021"), only touch ("last winter" and "this year") or are compared are all meant."""
+    start = max((period.start or _MIN for period in periods), default=_MIN)
+    end = min((period.end or _MAX for period in periods), default=_MAX)
+    shared = _range(start, end)
+    narrows = shared in periods or any(None in (period.start, period.end) for period in periods)
+    if len(set(periods)) < 2 or (start < end and narrows and not comparing):
+        return shared, ()
+    start = min(period.start or _MIN for period in periods)
+    end = max(period.end or _MAX for period in periods)
+    return _range(start, end), tuple(dict.fromkeys(periods))
+
+
+def _range(start: datetime, end: datetime) -> TimeRange | None:
+    """None when it leaves nothing out."""
+    if start == _MIN and end == _MAX:
         return None
-    start = max(period.start or _MIN for period in periods)
-    end = min(period.end or _MAX for period in periods)
-    if start >= end:
-        start = min(period.start or _MIN for period in periods)
-        end = max(period.end or _MAX for period in periods)
     return TimeRange(None if start == _MIN else start, None if end == _MAX else end)
+
+
+def _between(said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> bool:
+    """Whether what lies between the times is asked about as well ("between my trip in March and the
+    one in June")."""
+    first = min((each.span[0] for each in expressions), default=0)
+    before = [token.word for token in said.tokens if token.end <= first]
+    pairs = (entry[1] for word in before for entry in known.entries.get(word, ()))
+    return any(("between", None) in each for each in pairs)
 
 
 def _padded(said: Cut) -> str:

@@ -72,6 +72,7 @@ class QueryTime:
     asks_when: bool
     order: Order | None
     event: EventAnchor | None
+    parts: tuple[TimeRange, ...] = ()  # the times asked about, where the window spans several
 
 
 @dataclass(frozen=True, slots=True)
