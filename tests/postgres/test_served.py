@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,20 @@ def test_what_every_recall_asks_is_planned_once_a_connection(searched: Recollect
     prepared = [text for (text,) in view.session.fetch(asked, {}, prepare=False)]
     assert any("WITH seed" in text for text in prepared)
     assert not any("<#>" in text for text in prepared)  # a plan for all banks suits none of them
+
+
+def test_replies_are_told_apart_as_in_a_file(searched: Recollect, tmp_path: Path) -> None:
+    """ "No." to other questions, and in other chats, is another fact; a sentence is not."""
+    found: list[list[tuple[str, int]]] = []
+    with open_fake(tmp_path / "memory.db") as local:
+        for memory in (searched, local):
+            for chat in ("chat-1", "chat-2"):
+                for question in ("Do you eat meat?", "Do you eat fish?"):
+                    said = [("Ann", question), ("Bob", "No."), ("Bob", "I like tea.")]
+                    turns = [{"speaker": speaker, "text": text} for speaker, text in said]
+                    given = {"document_id": chat, "turns": turns, "update_mode": "append"}
+                    memory.retain("b", given)
+            held = memory.memories("b", limit=100)
+            found.append(sorted((m.text, m.proof_count) for m in held))
+    asked = [("Do you eat fish?", 2), ("Do you eat meat?", 2)]
+    assert found[0] == found[1] == [*asked, ("I like tea.", 4), *[("No.", 1)] * 4]

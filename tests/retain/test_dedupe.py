@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recollect
+from recollect.retain.items import Fact
+from recollect.retain.replies import is_reply
 from recollect.testing import open_fake
 from recollect.types import LinkKind, State
 
@@ -151,3 +154,102 @@ def test_an_entity_leads_to_at_most_fifty_memories(memory: recollect.Recollect) 
     found = view.expand(np.array([1], np.int64), Filter(), 50, ())
     assert int((found.shared_entities > 0).sum()) == 50
     assert int(found.keys[found.shared_entities > 0].min()) > 30  # the newest
+
+
+# --- replies: they mean what was asked -----------------------------------------------------------
+
+REPLIES = ["No.", "Yes, please.", "Thanks!", "Blue.", "On Tuesday, please.", "I do.", "👍", "はい"]
+TOLD = ["I smoke.", "Bob likes tea.", "I am vegetarian.", "Ann quit.", "私は紅茶が好きです"]
+
+
+def chat(question: str, reply: str) -> list[dict[str, str]]:
+    return [{"speaker": "Ann", "text": question}, {"speaker": "Bob", "text": reply}]
+
+
+def texts(memory: recollect.Recollect) -> list[str]:
+    return sorted(m.text for m in memory.memories("b", limit=100))
+
+
+@pytest.mark.parametrize("text", REPLIES)
+def test_what_says_little_by_itself_is_a_reply(text: str) -> None:
+    assert is_reply(Fact(text=text, speaker="Bob"))
+    assert is_reply(Fact(text=f"Bob: {text}"))
+
+
+@pytest.mark.parametrize("text", TOLD)
+def test_a_sentence_is_none(text: str) -> None:
+    assert not is_reply(Fact(text=text, speaker="Bob"))
+
+
+@pytest.mark.parametrize("text", ["Likes tea", "Blue"])
+def test_a_note_of_a_word_or_two_is_none(text: str) -> None:
+    assert not is_reply(Fact(text=text))
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_reply_in_two_documents_is_two_memories(memory: recollect.Recollect, reply: str) -> None:
+    for document in ("chat-1", "chat-2"):
+        memory.retain("b", {"document_id": document, "turns": chat("Shall I book it?", reply)})
+    assert texts(memory).count(reply) == 2
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("place", [{}, {"document_id": "chat"}])
+def test_a_reply_to_two_turns_is_two_memories(
+    memory: recollect.Recollect, reply: str, place: dict[str, str]
+) -> None:
+    turns = chat("Do you eat meat?", reply) + chat("Do you eat fish?", reply)
+    memory.retain("b", {"turns": turns, **place})
+    assert texts(memory).count(reply) == 2
+
+
+def test_so_it_is_when_every_turn_comes_by_itself(memory: recollect.Recollect) -> None:
+    turns = chat("Do you eat meat?", "No.") + chat("Do you eat fish?", "No.")
+    for turn in turns:
+        memory.retain("b", {"document_id": "chat", "turns": [turn], "update_mode": "append"})
+    assert texts(memory).count("No.") == 2
+
+
+@pytest.mark.parametrize("told", TOLD)
+def test_a_sentence_told_in_two_chats_is_one_memory(memory: recollect.Recollect, told: str) -> None:
+    for document in ("chat-1", "chat-2"):
+        memory.retain("b", {"document_id": document, "turns": chat(f"So, {document}?", told)})
+    (found,) = [m for m in memory.memories("b") if m.text == told]
+    assert found.proof_count == 2
+
+
+def test_the_same_question_answered_again_in_a_chat_is_evidence(
+    memory: recollect.Recollect,
+) -> None:
+    memory.retain("b", {"document_id": "chat", "turns": chat("Do you eat meat?", "No.") * 2})
+    assert sorted(m.proof_count for m in memory.memories("b")) == [2, 2]
+
+
+@pytest.mark.parametrize("place", [{}, {"document_id": "chat"}])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_call_made_again_adds_nothing(
+    memory: recollect.Recollect, place: dict[str, str], first: int
+) -> None:
+    """Also when it begins with the reply, and each time something else was said before it."""
+    turns = (chat("Do you eat meat?", "No.") + chat("Do you eat fish?", "No."))[first:]
+    given: dict[str, Any] = {"turns": turns, "timestamp": "2026-04-01T10:00:00Z", **place}
+    made = memory.retain("b", given)
+    again = memory.retain("b", given)
+    assert again.new == () and again.ids == made.ids
+    assert {m.proof_count for m in memory.memories("b")} == {1}
+
+
+def test_a_document_that_grew_keeps_its_replies(memory: recollect.Recollect) -> None:
+    turns = chat("Do you eat meat?", "No.")[1:] + chat("Do you eat fish?", "No.")
+    made = memory.retain("b", {"document_id": "chat", "turns": turns})
+    grown = memory.retain(
+        "b", {"document_id": "chat", "turns": turns + chat("Do you eat eggs?", "No.")}
+    )
+    assert grown.ids[:3] == made.ids and len(grown.new) == 2
+
+
+def test_a_corrected_reply_is_still_that_of_its_chat(memory: recollect.Recollect) -> None:
+    made = memory.retain("b", {"document_id": "chat-1", "turns": chat("Do you eat meat?", "Yes.")})
+    memory.update("b", made.ids[1], text="No.")
+    other = memory.retain("b", {"document_id": "chat-2", "turns": chat("Do you smoke?", "No.")})
+    assert len(other.new) == 2

@@ -2,7 +2,8 @@
 
 The same statement, or nearly the same, is evidence for the memory that is there. It is
 another memory all the same when it is another happening (an event on another day), when it
-was said by somebody else, or when other people may see it (other tags).
+was said by somebody else, or when other people may see it (other tags). A reply ("No.", `replies.py`)
+is the same only to the same turn.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from recollect.retain.items import Fact
 from recollect.retain.link import SEMANTIC_FLOOR, Linker, earlier
 from recollect.retain.naming import Naming
 from recollect.retain.opinion import FIRST_CONFIDENCE
-from recollect.retain.prepare import Prepared
+from recollect.retain.prepare import Prepared, statement_hash
 from recollect.retain.statements import normalise
 from recollect.retain.weigh import contradict, prove, supersede, support
 from recollect.storage.base import Batch, NewMemory, Writing
@@ -62,7 +62,11 @@ class Planner:
         self._now = now
         self._decided = Decided(frozenset(p.fact.id for _, p in self._flat if p.fact.id))
         self._next_key = view.next_key
+        self._previous: dict[int, str | None] = {}  # of new memories, the turn that each answers
         self._naming = Naming(view)
+        self._statements = [
+            statement_hash(p.fact, s.document_id, reply=p.reply) for s, p in self._flat
+        ]
         vectors = np.array([p.vector for _, p in self._flat], np.float32)
         self._among = dots(vectors, vectors)
         self._fellows = earlier(self._among, NEAR_COSINE)
@@ -95,7 +99,7 @@ class Planner:
     def _look_up(self) -> frozenset[int]:
         """Load all that facts may be compared with; the keys of what says a fact word for word."""
         decided, view = self._decided, self._view
-        same = view.same_statement([p.statement for _, p in self._flat])
+        same = view.same_statement(self._statements)
         slots = view.same_slot([p.slot_hash for _, p in self._flat])
         decided.by_statement = {h: list(k) for h, k in same.items()}
         decided.by_slot = {h: list(k) for h, k in slots.items()}
@@ -111,7 +115,11 @@ class Planner:
 
     def _place(self, number: int, source: Source, prepared: Prepared) -> None:
         fact, decided = prepared.fact, self._decided
-        key = self._known(number, prepared) if fact.id is None else self._same_id(source, fact)
+        if fact.id is not None:
+            key = self._same_id(source, fact)
+        else:
+            known = self._replied if prepared.reply else self._known
+            key = known(number, source, prepared)
         if key is None:
             key = self._add(number, source, prepared)
         elif self._filing.replaces(source, decided.memories[key]):
@@ -128,9 +136,9 @@ class Planner:
         decided.told.add((key, at, source.document_id))
         decided.keys.append(key)
 
-    def _known(self, number: int, prepared: Prepared) -> int | None:
+    def _known(self, number: int, _: Source, prepared: Prepared) -> int | None:
         decided, near = self._decided, self._near[number]
-        for key in decided.by_statement.get(prepared.statement, ()):
+        for key in decided.by_statement.get(self._statements[number], ()):
             if is_same(prepared, decided.memories[key]):
                 return key
         if len(near.keys):
@@ -142,6 +150,37 @@ class Planner:
             if is_nearly_same(prepared, decided.memories[key]):
                 return key
         return None
+
+    def _replied(self, number: int, source: Source, prepared: Prepared) -> int | None:
+        """The same reply to the same turn of the same talk. Of the first one given nobody knows any more
+        what came before once something came after: then its time tells, or its document."""
+        fact, decided = prepared.fact, self._decided
+        said_so = [
+            key
+            for key in decided.by_statement.get(self._statements[number], ())
+            if is_same(prepared, decided.memories[key])
+        ]
+        for key in said_so:
+            old = decided.memories[key]
+            if fact.previous in (self._answered(key), said(old.speaker, old.text)):
+                return key
+        if number and self._flat[number - 1][0] is source:
+            return None
+        again = (
+            key
+            for key in said_so
+            if self._filing.replaces(source, decided.memories[key])
+            or self._told_before(key, source, fact)
+        )
+        return next(again, None)
+
+    def _answered(self, key: int) -> str | None:
+        """The turn that a memory answers, as a fact has it."""
+        if key in self._previous:
+            return self._previous[key]
+        before = int(self._view.columns(np.array([key], np.int64)).before[0])
+        turn = self._view.load([before]).get(before) if before else None
+        return None if turn is None else said(turn.speaker, turn.text)
 
     def _same_id(self, source: Source, fact: Fact) -> int | None:
         """A caller's own id names one memory: given again, it must say the same."""
@@ -184,7 +223,7 @@ class Planner:
             prepared.vector,
             prepared.tokens,
             entity_ids,
-            prepared.statement,
+            self._statements[number],
             prepared.slot_hash,
             to_micros(memory.mentioned_at or self._now),
             before=self._before(fact),
@@ -193,7 +232,8 @@ class Planner:
         supersede(decided, key, prepared, fact.said_at or self._now, self._filing)
         if memory.type is MemoryType.OPINION:
             contradict(decided, key, fact)
-        decided.by_statement.setdefault(prepared.statement, []).append(key)
+        decided.by_statement.setdefault(self._statements[number], []).append(key)
+        self._previous[key] = fact.previous
         if prepared.slot_hash:
             decided.by_slot.setdefault(prepared.slot_hash, []).append(key)
         return key

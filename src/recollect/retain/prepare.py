@@ -19,6 +19,7 @@ from recollect.models.base import Embedder
 from recollect.models.late import to_codes
 from recollect.retain.causal import CausalRelation, find_causal
 from recollect.retain.items import Fact
+from recollect.retain.replies import is_reply, talk
 from recollect.retain.statements import Slot, fact_type, is_event, normalise, slot
 from recollect.types import MemoryType
 from recollect.types.making import changer
@@ -38,7 +39,7 @@ class Prepared:
     mentions: tuple[Mention, ...]
     causal: tuple[CausalRelation, ...]
     event: bool
-    statement: int
+    reply: bool  # what it says depends on the turn before it
     slot: Slot | None
     vector: NDArray[np.float32]
     tokens: NDArray[np.uint8] | None
@@ -95,7 +96,7 @@ def _prepared(
         find_entities(fact.text, speaker=fact.speaker, known=known),
         find_causal(fact.text),
         is_event(fact.text),
-        statement_hash(fact),
+        is_reply(fact),
         slot(fact.text, fact.speaker),
         vector,
         tokens,
@@ -114,6 +115,8 @@ def embedded_text(fact: Fact) -> str:
     )
 
 
-def statement_hash(fact: Fact) -> int:
-    """The same words from another mouth are another fact."""
-    return label_hash(f"{(fact.speaker or '').casefold()}|{normalise(fact.text)}")
+def statement_hash(fact: Fact, document_id: str | None, *, reply: bool | None = None) -> int:
+    """The same words from another mouth are another fact, and so is a reply in another talk."""
+    said = f"{(fact.speaker or '').casefold()}|{normalise(fact.text)}"
+    reply = is_reply(fact) if reply is None else reply
+    return label_hash(f"{said}|{talk(fact, document_id)}" if reply else said)

@@ -25,7 +25,7 @@ from recollect.retain.items import Fact, items
 from recollect.retain.link import SEMANTIC_FLOOR, SEMANTIC_LINKS, semantic_links
 from recollect.retain.naming import Naming
 from recollect.retain.opinion import FIRST_CONFIDENCE
-from recollect.retain.prepare import Prepared, grounded
+from recollect.retain.prepare import Prepared, grounded, statement_hash
 from recollect.storage.base import (
     NO_TIME,
     Batch,
@@ -141,7 +141,7 @@ class Versions:
             None if vectors is None else vectors.vector,
             None if vectors is None else vectors.tokens,
             tuple(w.entities_of(np.array([key], np.int64))[0]),
-            ready.statement,
+            statement_hash(ready.fact, memory.document_id),
             ready.slot_hash,
             to_micros(correction.now),
             None if closed == NO_TIME or reopened else closed,
