@@ -221,7 +221,8 @@ def read_on(
         best, count = best[~np.isnan(read[best])], 0
         while count < min(reading.most, len(best)):
             top = chance[best].max()
-            if count and (top >= CERTAIN or chance[best[count]] < MATTERS * top):
+            matters = count < reading.least or chance[best[count]] >= MATTERS * top
+            if count and (top >= CERTAIN or not matters):
                 break
             count = min(count + reading.step, reading.most, len(best))
             chance[best[:count]] = read[best[:count]]

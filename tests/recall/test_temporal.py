@@ -374,3 +374,38 @@ def test_what_holds_from_a_time_on_or_is_to_be_done_for_it_was_told_before(
     memory.retain("librarian", {"text": text, "timestamp": "2026-05-02"})
     (hit,) = memory.recall("librarian", query, query_timestamp=ANCHOR, min_score=0.0)
     assert (hit.scores["window"] < -1) is against
+
+
+CHAT = """2026-01-20|The daycare will be closed for a day: they have to replace the boiler.
+2026-01-20|Oh no. And what do you do with the little ones?
+2026-01-20|My mother takes them.
+2026-02-03|The daycare had a carnival today, and everybody came as a frog.
+2026-02-03|Send me pictures of the frogs!
+2026-02-14|We picked the twins up from the daycare and went for pancakes.
+2026-02-14|Pancakes are the best part of February.
+2026-02-21|Work was dull. The office was half empty.
+2026-03-02|I am learning to sew. The first bag is crooked.
+2026-03-02|Crooked bags hold just as much.
+2026-03-17|The twins can swim now, both of them!
+2026-04-05|We hid forty eggs in the garden and found thirty-eight."""
+
+
+@pytest.fixture(scope="module")
+def chat(memory: Recollect) -> str:
+    turns = [line.split("|") for line in CHAT.splitlines()]
+    memory.retain("chat", [
+        {"id": str(n), "text": text, "speaker": ("Ana", "Bo")[n % 2], "timestamp": day, "document_id": "chat"}
+        for n, (day, text) in enumerate(turns)
+    ])  # fmt: skip
+    return "chat"
+
+
+def test_a_turn_may_tell_of_another_time_than_its_own(memory: Recollect, chat: str) -> None:
+    query = "Why was the daycare closed in February?"
+    hits = memory.recall(chat, query, query_timestamp="2026-05-15").results
+    assert hits[0].id == "0"  # said in January
+
+
+def test_what_was_said_in_a_month_still_fills_the_answer(memory: Recollect, chat: str) -> None:
+    hits = memory.recall(chat, "What did we talk about in March?", query_timestamp="2026-05-15")
+    assert {hit.id for hit in hits.results[:3]} == {"8", "9", "10"}

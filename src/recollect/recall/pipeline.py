@@ -56,7 +56,7 @@ from recollect.types import Arm
 # (docs/why.md). One that the user brings is meant to be used, and may be asked over a network: once.
 CROSSED: Mapping[str, Reading] = {
     "low": Reading(0, 0),
-    "mid": Reading(6, 24),
+    "mid": Reading(6, 24, least=12),
     "high": Reading(24, 24),
 }
 CROSSED_OWN: Mapping[str, Reading] = {
@@ -64,8 +64,8 @@ CROSSED_OWN: Mapping[str, Reading] = {
     "mid": Reading(16, 16),
     "high": Reading(48, 48),
 }
-# What comes next is read while it is at least so likely, measured by the most likely, and that is not certain.
-MATTERS, CERTAIN = 0.15, 0.9
+# Reading ends with a find so likely, or where the next is so much less likely than the best.
+CERTAIN, MATTERS = 0.9, 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ def _crossed(
         crossed, text = pool, search.query.text
         with within(with_.settings.rerank_timeout_ms / 1000):
             for rows in portions(pool, reading, with_.settings.rerank_candidates):
-                if judged and _settled(judged[-1], pool, rows):
+                if judged and _settled(judged[-1], pool, rows, reading):
                     return
                 crossed = cross_encode(search.view, reranker, text, crossed, rows, request.allowed)
                 judged.append(_below(judge(crossed, calibration), pool, "cross"))
@@ -306,10 +306,12 @@ def _crossed(
     return judged[-1] if judged else None
 
 
-def _settled(read: Pool, before: Pool, rows: NDArray[np.int64]) -> bool:
-    """Whether the answer is found, or what comes next too unlikely to matter."""
-    best = read.relevance.max()
-    return best >= CERTAIN or before.relevance[rows[0]] < MATTERS * best
+def _settled(read: Pool, before: Pool, rows: NDArray[np.int64], reading: Reading) -> bool:
+    """Whether the answer is found, or enough was read and what comes next too unlikely to matter."""
+    best = float(read.relevance.max())
+    count = int(np.count_nonzero(~np.isnan(read.signals["cross"])))
+    unlikely = float(before.relevance[rows[0]]) < MATTERS * best
+    return best >= CERTAIN or (count >= reading.least and unlikely)
 
 
 def _below(better: Pool, rest: Pool, signal: str) -> Pool:

@@ -17,6 +17,7 @@ from importlib.resources import files
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.language.wishes import WISH
@@ -120,10 +121,23 @@ def _window(columns: Columns, query: Query) -> Floats:
     if query.windows:
         signals = [find(columns, each) for each in query.windows for find in (in_window, told_in)]
         signal = np.maximum.reduce(signals)
+        if not query.time_pull.strict:
+            signal = np.where(said(columns), _loosely(signal), signal)
     signal = signal * (1 + np.where(signal > 0, query.time_pull.inside, query.time_pull.outside))
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
     return signal.astype(np.float32)
+
+
+# A turn of a conversation is dated by when it was said, and people tell of other times. What remains for it of being
+# inside, and of being far outside.
+SAID, ELSEWHERE = 0.3, -0.1
+
+
+def _loosely(signal: Floats) -> Floats:
+    return np.where(
+        signal > 0, SAID * signal, np.where(signal < 0, ELSEWHERE * (-2 * signal - 1), 0)
+    )
 
 
 def in_window(columns: Columns, window: Window) -> Floats:
@@ -150,8 +164,13 @@ def told_in(columns: Columns, window: Window) -> Floats:
     somebody did in May means what they told in May as well."""
     start = -_FAR if window.start is None else to_micros(window.start)
     end = _FAR if window.end is None else to_micros(window.end)
-    said = (columns.before > 0) & (columns.known_from >= start) & (columns.known_from < end)
-    return np.where(said, TOLD, -1).astype(np.float32)
+    inside = said(columns) & (columns.known_from >= start) & (columns.known_from < end)
+    return np.where(inside, TOLD, -1).astype(np.float32)
+
+
+def said(columns: Columns) -> NDArray[np.bool_]:
+    """Which are turns of a conversation: they follow one, or, of those at hand, are followed."""
+    return (columns.before > 0) | np.isin(columns.keys, columns.before)
 
 
 BESIDE = 0.8  # what is left of a neighbour's relevance with every turn further

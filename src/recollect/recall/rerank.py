@@ -58,10 +58,12 @@ def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How many of the best a cross-encoder is shown: `step` at a time, `most` in all, ties aside."""
+    """How many of the best a cross-encoder is shown: `step` at a time, `most` in all, and at least
+    `least` unless the answer is found before; ties aside."""
 
     step: int
     most: int
+    least: int = 0
 
 
 def portions(pool: Pool, reading: Reading, limit: int) -> Iterator[NDArray[np.int64]]:

@@ -52,6 +52,7 @@ class TimePull(NamedTuple):
     inside: float
     outside: float
     alone: bool = False  # nothing else is asked: whatever lies in it is an answer
+    strict: bool = False  # a turn of a conversation must have been said then, too
 
     @property
     def frames(self) -> bool:
@@ -59,7 +60,7 @@ class TimePull(NamedTuple):
         return self.outside < 0
 
 
-BY_EVENT = TimePull(0.0, OUTSIDE)  # "before Alice joined" means before
+BY_EVENT = TimePull(0.0, OUTSIDE, strict=True)  # "before Alice joined" means before
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +170,12 @@ def _pull(request: RecallRequest, time: QueryTime) -> TimePull:
     besides = _besides(request.query, time)
     others, alone = len(besides), OPEN.issuperset(besides)
     if window is None or given:
-        return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone)
+        return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone, strict=True)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
     if _frames(request.query, time, window):
         return TimePull(0.0, pull - 1.0, alone)
-    return TimePull(pull * (INSIDE_ALONE if others <= 1 else INSIDE), pull * OUTSIDE, alone)
+    inside = INSIDE_ALONE if others <= 1 else INSIDE
+    return TimePull(pull * inside, pull * OUTSIDE, alone, strict=alone)
 
 
 def _frames(text: str, time: QueryTime, window: TimeRange) -> bool:
