@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.recall.companions import entity_states, source_facts, without_sources
-from recollect.recall.hits import Hits, Ranked, band_of, bands_of
+from recollect.recall.hits import Hits, Packed, Ranked, band_of, bands_of
 from recollect.recall.pack import pack, pack_chunks
 from recollect.recall.request import RecallRequest
 from recollect.recall.result import RecallResult, Trace
@@ -70,7 +70,8 @@ def _hits(view: View, ranked: Ranked, rows: NDArray[np.int64], as_of: int | None
     loaded = memories_then(view, view.load(keys), pool.columns, as_of)
     if len(loaded) < len(keys):  # some were deleted meanwhile
         rows = rows[[key in loaded for key in keys]]
-    return Hits(ranked, rows, list(loaded.values()))
+    packed = Packed(ranked.query, pool.only(rows), bands_of(ranked))
+    return Hits(packed, list(loaded.values()))
 
 
 @dataclass(frozen=True, slots=True)

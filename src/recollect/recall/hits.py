@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from itertools import count, repeat
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -41,24 +41,37 @@ class Ranked:
     depth: int
     verdict: Verdict
 
+
+@dataclass(frozen=True)
+class Packed:
+    """What a ranking says of the memories that are given back, and of no others: answers are kept for
+    a while, and with all that was considered they would take four times the memory, which a processor's
+    cache does not hold."""
+
+    query: Query
+    pool: Pool  # a row for each, best first
+    bands: tuple[float, float]
+
     @cached_property
+    def stages(self) -> list[StageScores]:
+        """Whoever asks one hit asks them all, and one by one the columns are slow to read."""
+        return list(map(StageScores, *self.said()))
+
     def said(self) -> tuple[list[float], list[float | None], list[float | None]]:
-        """Of every row in short: relevance, similarity, keyword score. Whoever asks one hit asks
-        them all, and one by one the columns are slow to read."""
+        """Of each in short: relevance, similarity, keyword score."""
         pool = self.pool
-        every = np.arange(len(pool))
-        return (
-            pool.relevance.tolist(),
-            _scores(pool, Arm.SEMANTIC, every),
-            _scores(pool, Arm.KEYWORD, every),
-        )
+        return pool.relevance.tolist(), _scores(pool, Arm.SEMANTIC), _scores(pool, Arm.KEYWORD)
+
+    def scored(self) -> tuple[list[float], list[Band]]:
+        scores = self.pool.score.tolist()
+        return scores, [band_of(score, self.bands) for score in scores]
 
 
-def _scores(pool: Pool, arm: Arm, rows: NDArray[np.int64]) -> list[float | None]:
+def _scores(pool: Pool, arm: Arm) -> list[float | None]:
     column = pool.arms.get(arm)
     if column is None:
-        return [None] * len(rows)
-    found = zip(column.rank[rows].tolist(), column.score[rows].tolist(), strict=True)
+        return [None] * len(pool)
+    found = zip(column.rank.tolist(), column.score.tolist(), strict=True)
     return [score if rank else None for rank, score in found]
 
 
@@ -90,28 +103,23 @@ class HitColumns(NamedTuple):
 
 
 class Hits(Sequence[Hit]):
-    """The hits of one ranking, best first: its rows that were taken, and their memories. After them
+    """The hits of one ranking, best first: what it says of them, and their memories. After them
     come neighbours that they brought along, where those were asked for."""
 
     def __init__(
-        self,
-        ranked: Ranked,
-        rows: NDArray[np.int64],
-        memories: Sequence[Memory],
-        neighbours: tuple[Hit, ...] = (),
+        self, packed: Packed, memories: Sequence[Memory], neighbours: tuple[Hit, ...] = ()
     ) -> None:
-        self._ranked = ranked
-        self._rows = rows
+        self._packed = packed
         self._memories = memories
         self._neighbours = neighbours
 
     def along_with(self, neighbours: Iterable[Hit]) -> Hits:
-        return Hits(self._ranked, self._rows, self._memories, tuple(neighbours))
+        return Hits(self._packed, self._memories, tuple(neighbours))
 
     @property
     def keys(self) -> Keys:
         """Of the direct ones."""
-        return self._ranked.pool.keys[self._rows]
+        return self._packed.pool.keys
 
     @property
     def memories(self) -> Sequence[Memory]:
@@ -122,24 +130,14 @@ class Hits(Sequence[Hit]):
     def columns(self) -> HitColumns:
         if self._neighbours:
             return columns_of(self._made)
-        pool, rows = self._ranked.pool, self._rows
-        return HitColumns(
-            self._memories,
-            *self._scored(),
-            [0] * len(rows),
-            pool.relevance[rows].tolist(),
-            _scores(pool, Arm.SEMANTIC, rows),
-            _scores(pool, Arm.KEYWORD, rows),
-        )
-
-    def _scored(self) -> tuple[list[float], list[Band]]:
-        bands, scores = bands_of(self._ranked), self._ranked.pool.score[self._rows].tolist()
-        return scores, [band_of(score, bands) for score in scores]
+        packed = self._packed
+        hops = [0] * len(self._memories)
+        return HitColumns(self._memories, *packed.scored(), hops, *packed.said())
 
     @cached_property
     def _made(self) -> tuple[Hit, ...]:
-        details = map(_Detail, repeat(self._ranked), self._rows.tolist(), self._memories)
-        made = map(_make_hit, self._memories, *self._scored(), repeat(0), details)
+        details = map(_Detail, repeat(self._packed), count(), self._memories)
+        made = map(_make_hit, self._memories, *self._packed.scored(), repeat(0), details)
         return (*made, *self._neighbours)
 
     def __len__(self) -> int:
@@ -173,33 +171,32 @@ def columns_of(hits: Sequence[Hit]) -> HitColumns:
 
 
 class _Detail(NamedTuple):
-    """A hit's row of the ranking. Who makes one hit makes hundreds: a tuple is made fastest."""
+    """A hit's row of what was packed. Who makes one hit makes hundreds: a tuple is made fastest."""
 
-    ranked: Ranked
+    packed: Packed
     row: int
     memory: Memory
 
     def stages(self) -> StageScores:
-        relevance, semantic, keyword = self.ranked.said
-        return StageScores(relevance[self.row], semantic[self.row], keyword[self.row])
+        return self.packed.stages[self.row]
 
     def arms(self) -> Mapping[Arm, ArmScore]:
         row = self.row
         return {
             arm: ArmScore(int(column.rank[row]), float(column.score[row]))
-            for arm, column in self.ranked.pool.arms.items()
+            for arm, column in self.packed.pool.arms.items()
             if column.rank[row]
         }
 
     def scores(self) -> Mapping[str, float]:
-        pool, row = self.ranked.pool, self.row
+        pool, row = self.packed.pool, self.row
         named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
         named |= {f"{name}_factor": column for name, column in pool.factors.items()}
         found = {name: float(column[row]) for name, column in named.items()}
         return {name: value for name, value in found.items() if not math.isnan(value)}
 
     def matched_terms(self) -> tuple[str, ...]:
-        return matched(self.ranked.query, self.memory)
+        return matched(self.packed.query, self.memory)
 
     def explanation(self) -> Explanation:
-        return explain(self.ranked.pool, self.row)
+        return explain(self.packed.pool, self.row)

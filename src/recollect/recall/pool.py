@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.storage.base import Columns, Floats, Keys
 from recollect.types import Arm
-from recollect.types.making import changer
+from recollect.types.making import changer, maker
 
 if TYPE_CHECKING:
     from recollect.recall.relevance import Calibration
@@ -37,6 +37,9 @@ class Rest:
     rows: NDArray[np.bool_]
     judged: Pool
 
+    def only(self, rows: NDArray[np.int64]) -> Rest:
+        return Rest(self.rows[rows], self.judged.only(rows))
+
 
 @dataclass(frozen=True, slots=True)
 class Support:
@@ -44,6 +47,9 @@ class Support:
 
     given: Floats  # in [0, 1]
     own: Numbers
+
+    def only(self, rows: NDArray[np.int64]) -> Support:
+        return Support(self.given[rows], self.own[rows])
 
     def either(self) -> Numbers:
         """The chance that at least one of both holds."""
@@ -58,6 +64,9 @@ class Bridged:
     lift: Floats  # of the logit; 0 for none
     over: NDArray[np.int64]  # row of that hit; -1 for none
     own: Numbers  # relevance before
+
+    def only(self, rows: NDArray[np.int64]) -> Bridged:
+        return Bridged(self.lift[rows], np.full(len(rows), -1), self.own[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +101,30 @@ class Pool:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def only(self, rows: NDArray[np.int64]) -> Pool:
+        """These candidates, in this order, with what explains their scores. What points at other
+        candidates is left out."""
+        return _make(
+            keys=self.keys[rows],
+            arms={arm: ArmColumn(c.rank[rows], c.score[rows]) for arm, c in self.arms.items()},
+            fused=self.fused[rows],
+            columns=self.columns.only(rows),
+            signals={name: column[rows] for name, column in self.signals.items()},
+            terms={name: column[rows] for name, column in self.terms.items()},
+            relevance=self.relevance[rows],
+            calibration=self.calibration,
+            rest=None if self.rest is None else self.rest.only(rows),
+            bridged=None if self.bridged is None else self.bridged.only(rows),
+            support=None if self.support is None else self.support.only(rows),
+            factors={name: column[rows] for name, column in self.factors.items()},
+            timely=None if self.timely is None else self.timely.only(rows),
+            final=self.final[rows] if len(self.final) else self.final,  # none before boosts
+        )
+
     def at(self, key: int) -> int | None:
         found = np.flatnonzero(self.keys == key)
         return int(found[0]) if len(found) else None
 
 
+_make = maker(Pool)
 change = changer(Pool)  # what `dataclasses.replace` does, for stages that every recall passes

@@ -38,15 +38,16 @@ class _Gathered(Columns):
     _rows: NDArray[np.int64]
 
     @staticmethod
-    def of(snapshot: Snapshot, keys: Keys) -> Columns:
+    def of(keys: Keys, held: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]) -> Columns:
         made = object.__new__(_Gathered)
-        for name, value in (
-            ("keys", keys),
-            ("_held", snapshot.columns),
-            ("_rows", snapshot.rows_of(keys)),
-        ):
+        for name, value in (("keys", keys), ("_held", held), ("_rows", rows)):
             object.__setattr__(made, name, value)
         return made
+
+    def only(self, rows: NDArray[np.int64]) -> Columns:
+        if not hasattr(self, "_rows"):  # made by `replace`, and so of all columns
+            return super().only(rows)
+        return _Gathered.of(self.keys[rows], self._held, self._rows[rows])
 
     def __getattr__(self, name: str) -> NDArray[Any]:  # of what is not there yet
         if name not in _COLUMNS:
@@ -173,7 +174,7 @@ class IndexedView(ABC):
     # --- what is known of given memories -------------------------------------------------
 
     def columns(self, keys: Keys) -> Columns:
-        return _Gathered.of(self.snapshot, keys)
+        return _Gathered.of(keys, self.snapshot.columns, self.snapshot.rows_of(keys))
 
     # --- under the write lock ---------------------------------------------------------------
 
