@@ -265,6 +265,24 @@ def test_a_portion_that_fails_takes_back_nothing(
     assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 6
 
 
+class Silent(Reader):
+    """A cross-encoder that has no opinion."""
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        return np.full(len(super().score(query, passages)), np.nan, np.float32)
+
+
+def test_no_opinion_changes_nothing(reopen: Callable[..., Recollect], diary: str) -> None:
+    other, _ = crossed(reopen, "nowhere", CROSSED)
+    reader = Silent("nowhere")
+    recalling = replace(other._recalling, reranker=lambda: reader)  # pyright: ignore[reportPrivateUsage]
+    other.__dict__["_recalling"] = recalling
+    result = other.recall(diary, QUERY, query_timestamp=ANCHOR)
+    without = other.recall(diary, QUERY, query_timestamp=ANCHOR, without=["cross-encoder"])
+    assert reader.read and not result.degraded
+    assert [(h.id, h.score) for h in result] == [(h.id, h.score) for h in without]
+
+
 def test_what_the_cross_encoder_said_is_kept_and_shown(
     reopen: Callable[..., Recollect], diary: str
 ) -> None:

@@ -404,6 +404,15 @@ def test_a_turn_may_tell_of_another_time_than_its_own(memory: Recollect, chat: s
     query = "Why was the daycare closed in February?"
     hits = memory.recall(chat, query, query_timestamp="2026-05-15").results
     assert hits[0].id == "0"  # said in January
+    memory.update(chat, "0", tags=["home"])
+    assert memory.recall(chat, query, query_timestamp="2026-05-15").results[0].id == "0"
+
+
+def test_a_window_that_the_caller_gives_holds_for_turns_too(memory: Recollect, chat: str) -> None:
+    window = ("2026-02-01", "2026-03-01")
+    result = memory.recall(chat, "Why was the daycare closed?", temporal_window=window, min_score=0)
+    said = {hit.id: hit.scores["window"] for hit in result}
+    assert said["3"] > 1 and said["0"] < -1
 
 
 def test_what_was_said_in_a_month_still_fills_the_answer(memory: Recollect, chat: str) -> None:

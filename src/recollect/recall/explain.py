@@ -29,7 +29,7 @@ MEANING: Mapping[str, str] = {
     "wish": "a standing wish, something is to be done",
     "cross": "cross-encoder",
     "graph": "links to the best hits",
-    "window": "inside (+1) or outside (−1) the time asked for",
+    "window": "inside (above 0) or outside (below 0) the time asked for",
 }
 FACTORS: Mapping[str, str] = {
     "recency": "recency factor",

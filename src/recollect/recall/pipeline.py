@@ -309,7 +309,8 @@ def _crossed(
 def _settled(read: Pool, before: Pool, rows: NDArray[np.int64], reading: Reading) -> bool:
     """Whether the answer is found, or enough was read and what comes next too unlikely to matter."""
     best = float(read.relevance.max())
-    count = int(np.count_nonzero(~np.isnan(read.signals["cross"])))
+    scores = read.signals.get("cross")
+    count = 0 if scores is None else int(np.count_nonzero(~np.isnan(scores)))
     unlikely = float(before.relevance[rows[0]]) < MATTERS * best
     return best >= CERTAIN or (count >= reading.least and unlikely)
 

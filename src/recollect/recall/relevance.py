@@ -26,6 +26,7 @@ from recollect.recall.boost import DAY, YEAR_DAYS
 from recollect.recall.pool import Numbers, Pool, change
 from recollect.recall.understand import Query
 from recollect.storage.base import NO_TIME, Columns, Filter, Floats, View
+from recollect.storage.ranking import distinct
 from recollect.types import Arm, Window
 
 _FAR = 1 << 60  # microseconds: later than any date
@@ -83,7 +84,7 @@ def evidence(
         else around(view, vector, similar, pool, allowed, limit),
         "keyword": _keyword(view, query, pool) if Arm.KEYWORD in pool.arms else nothing,
         "graph": nothing if graph is None else np.where(graph.rank, graph.score, 0) / np.float32(3),
-        "window": _window(pool.columns, query),
+        "window": _window(view, query, pool.columns, allowed),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
         "wish": _wish(view, pool) if query.request else nothing,
     }
@@ -112,17 +113,19 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
     return scores
 
 
-def _window(columns: Columns, query: Query) -> Floats:
+def _window(view: View, query: Query, columns: Columns, allowed: Filter) -> Floats:
     """Inside the time asked for, and not in one that was ruled out ("not last year"). The less a
     query asks besides ("What did Alice do in March?"), the more its time decides."""
     signal = np.zeros(len(columns.keys), np.float32)
     if not query.windows and not query.time.excluded:
         return signal
     if query.windows:
-        signals = [find(columns, each) for each in query.windows for find in (in_window, told_in)]
-        signal = np.maximum.reduce(signals)
+        turns = _turns(view, columns, allowed)
+        inside = [in_window(columns, each) for each in query.windows]
+        told = [told_in(columns, each, turns) for each in query.windows]
+        signal = np.maximum.reduce([*inside, *told])
         if not query.time_pull.strict:
-            signal = np.where(said(columns), _loosely(signal), signal)
+            signal = np.where(turns, _loosely(signal), signal)
     signal = signal * (1 + np.where(signal > 0, query.time_pull.inside, query.time_pull.outside))
     for out in query.time.excluded:
         signal = np.where(in_window(columns, Window(out.start, out.end)) > 0, -1, signal)
@@ -158,19 +161,21 @@ def in_window(columns: Columns, window: Window) -> Floats:
 TOLD = 0.5  # what being told in the time asked for is worth, if it happened in another
 
 
-def told_in(columns: Columns, window: Window) -> Floats:
+def told_in(columns: Columns, window: Window, turns: NDArray[np.bool_]) -> Floats:
     """TOLD for turns of a conversation that were said inside, −1 for all others. A turn is dated by the
     first time it names ("letters from the 1920s"), and tells of more than that; and who asks what
     somebody did in May means what they told in May as well."""
     start = -_FAR if window.start is None else to_micros(window.start)
     end = _FAR if window.end is None else to_micros(window.end)
-    inside = said(columns) & (columns.known_from >= start) & (columns.known_from < end)
+    inside = turns & (columns.known_from >= start) & (columns.known_from < end)
     return np.where(inside, TOLD, -1).astype(np.float32)
 
 
-def said(columns: Columns) -> NDArray[np.bool_]:
-    """Which are turns of a conversation: they follow one, or, of those at hand, are followed."""
-    return (columns.before > 0) | np.isin(columns.keys, columns.before)
+def _turns(view: View, columns: Columns, allowed: Filter) -> NDArray[np.bool_]:
+    """Which are turns of a conversation: they follow one or, being the first, are followed by one that is
+    a candidate, too."""
+    follows = columns.before > 0
+    return follows | np.isin(columns.keys, view.standing(distinct(columns.before), allowed))
 
 
 BESIDE = 0.8  # what is left of a neighbour's relevance with every turn further
