@@ -149,10 +149,27 @@ def test_times_that_do_not_narrow_each_other_are_both_asked_about(
         ("Was it colder this March than last March?", ("2025-03-01", "2025-04-01")),
         ("Compare last Friday with this Friday", ("2026-11-06", "2026-11-07")),
         ("Comparer l'été dernier et cet été", ("2025-06-01", "2025-09-01")),
+        ("last Easter versus this Easter", ("2025-04-20", "2025-04-21")),
+        ("Was last Thanksgiving colder than this Thanksgiving?", ("2025-11-27", "2025-11-28")),
     ],
 )
 def test_last_beside_this_is_the_one_before(query: str, last: tuple[str, str]) -> None:
     assert TimeRange(day(last[0]), day(last[1])) in read_query(query, NOW).parts
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Did I sleep better this past week than in June?", ("2026-11-02", "2026-11-09")),
+        ("Where did we eat this past weekend and last night?", ("2026-11-07", "2026-11-09")),
+        ("Did I sleep better this last month than in June?", ("2026-10-01", "2026-11-01")),
+        ("What did I do this past year and in 2023?", ("2025-01-01", "2026-01-01")),
+        ("Was it this past Friday or last Tuesday?", ("2026-11-13", "2026-11-14")),
+        ("Was it this past Friday or on this Wednesday?", ("2026-11-13", "2026-11-14")),
+    ],
+)
+def test_this_past_one_is_the_one_just_over(query: str, first: tuple[str, str]) -> None:
+    assert read_query(query, NOW).parts[0] == TimeRange(day(first[0]), day(first[1]))
 
 
 def test_a_time_within_another_narrows_it() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from recollect.language.time.calendar import ORDER, add, unit
+from recollect.language.time.calendar import ORDER, unit
 from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
-from recollect.language.time.reader import Cut, cut, read_cut
+from recollect.language.time.reader import Cut, cut, read, read_cut
 from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
 
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -65,27 +65,29 @@ def _apart(
     expressions: tuple[TimeExpression, ...], known: Lexicon, anchor: datetime
 ) -> tuple[TimeExpression, ...]:
     """In autumn "last summer" is the one just over, and so is "this summer"; beside each other they
-    are two, and the last is the one before."""
+    are two, and the last is the one before. "This past summer" is the one just over in any case."""
     ranged = [each for each in expressions if each.range is not None]
-    these = [each.range for each in ranged if _says(each, known, ("REL", 0))]
+    these = [each for each in ranged if _says(each, known, ("REL", 0))]
     if len(ranged) < 2 or not these:
         return expressions
+    lasts = [each for each in ranged if _says(each, known, ("REL", -1), ("RELPOST", -1))]
+    taken = [each.range for each in these if each not in lasts]
     return tuple(
         _one_back(each, known, anchor)
-        if each.range in these and _says(each, known, ("REL", -1), ("RELPOST", -1))
+        if each in lasts and each not in these and each.range in taken
         else each
         for each in expressions
     )
 
 
 def _one_back(each: TimeExpression, known: Lexicon, anchor: datetime) -> TimeExpression:
-    """The same weekday a week before; of months, seasons and feasts the one of the year before."""
-    if each.range is None or each.range.start is None or each.range.end is None:
+    """What the words mean at the start of the time that they mean now: the same weekday a week before,
+    the season or the feast of the year before."""
+    if each.range is None or each.range.start is None:
         return each
-    days = [("WEEKDAY", number) for number in range(7)]
-    step = Grain.WEEK if _says(each, known, *days) else Grain.YEAR
-    start, end = (add(_clock(m, anchor), step, -1) for m in (each.range.start, each.range.end))
-    return replace(each, range=TimeRange(_utc(start, anchor), _utc(end, anchor)))
+    then = each.range.start.astimezone(anchor.tzinfo or UTC)
+    found = read(each.text, then, (known.language,), "past")
+    return replace(each, range=found[0].range) if len(found) == 1 and found[0].range else each
 
 
 def _says(each: TimeExpression, known: Lexicon, *meanings: tuple[str, Any]) -> bool:
