@@ -172,14 +172,54 @@ def test_this_past_one_is_the_one_just_over(query: str, first: tuple[str, str]) 
     assert read_query(query, NOW).parts[0] == TimeRange(day(first[0]), day(first[1]))
 
 
-def test_a_time_within_another_narrows_it() -> None:
-    read = read_query("What happened this year, in March?", NOW)
-    assert read.window == TimeRange(day("2026-03-01"), day("2026-04-01")) and not read.parts
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What happened this year, in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I spend more than 300 euros in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I spend more than $300 in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I spend more than a hundred in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I sleep better than usual in March?", "2026-03-01", "2026-04-01"),
+        ("Did more than 20 people come this summer, in July?", "2026-07-01", "2026-08-01"),
+        ("Which different doctors did I see this year, in March?", "2026-03-01", "2026-04-01"),
+        ("Habe ich dieses Jahr mehr als 300 Euro im März ausgegeben?", "2026-03-01", "2026-04-01"),
+        ("Ai-je dépensé plus que 300 euros cette année, en mars ?", "2026-03-01", "2026-04-01"),
+        ("Wer wohnt gegenüber seit 2020, genauer seit März 2021?", "2021-03-01", None),
+        ("今年的比赛在三月吗", "2026-03-01", "2026-04-01"),
+    ],
+)
+def test_a_time_within_another_narrows_it(query: str, start: str, end: str | None) -> None:
+    read = read_query(query, NOW)
+    assert read.window == TimeRange(day(start), day(end) if end else None) and not read.parts
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Was it colder in March than it was this year?",
+        "Was the weather in March different from this year?",
+        "Compare my runs in March with those of this year",
+        "War es im März gegenüber diesem Jahr kälter?",
+        "Gastei em março mais do que este ano?",
+        "三月比今年冷吗",
+        "三月と今年を比べて",
+    ],
+)
+def test_a_time_within_another_can_be_compared_with_it(query: str) -> None:
+    march = TimeRange(day("2026-03-01"), day("2026-04-01"))
+    year = TimeRange(day("2026-01-01"), day("2027-01-01"))
+    read = read_query(query, NOW)
+    assert read.window == year and set(read.parts) == {march, year}
 
 
 def test_between_two_times_lies_what_is_between() -> None:
     read = read_query("What changed between my trip in March and the one in September?", NOW)
     assert read.window == TimeRange(day("2026-03-01"), day("2026-10-01")) and not read.parts
+
+
+def test_a_difference_between_two_times_compares_them() -> None:
+    query = "What's the difference between my weight in March and in September?"
+    assert len(read_query(query, NOW).parts) == 2
 
 
 def test_open_times_that_leave_nothing_out_are_no_window() -> None:
