@@ -71,6 +71,9 @@ def test_a_plural_without_a_number_means_a_few(query: str, few: str) -> None:
         ("What did we do in the last decades?", "1996-11-15", "2026-11-16"),
         ("What happened in the last weeks of May?", "2026-05-11", "2026-06-01"),
         ("Where was I in the first days of March?", "2026-03-01", "2026-03-04"),
+        ("Qu'ai-je fait les derniers jours de mai ?", "2026-05-29", "2026-06-01"),
+        ("Où étais-je les dernières semaines de mai ?", "2026-05-11", "2026-06-01"),
+        ("Où étais-je les derniers mois de 2025 ?", "2025-10-01", "2026-01-01"),
     ],
 )
 def test_several_units_run_up_to_now_or_are_those_of_a_period(
@@ -126,6 +129,10 @@ def test_periods_apart_are_spanned() -> None:
         (
             "Did I spend more in June than this year?",
             [("2026-06-01", "2026-07-01"), ("2026-01-01", "2027-01-01")],
+        ),
+        (
+            "Dormi melhor nestas últimas semanas do que em junho?",
+            [("2026-10-25", "2026-11-16"), ("2026-06-01", "2026-07-01")],
         ),
         (
             "what happened in 2019 or in 2021",
