@@ -264,6 +264,26 @@ def test_of_two_times_neither_is_left_out(memory: Recollect, query: str, ids: se
     assert ids <= inside and "april-2025" not in inside - ids
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["Which bills came before 2020 and after 2022?", "Which bill came until 2019 or since 2023?"],
+)
+def test_of_two_open_times_what_lies_between_is_left_out(memory: Recollect, query: str) -> None:
+    facts = [
+        {
+            "id": year,
+            "text": f"I paid {year[2:]} euros of a bill.",
+            "occurred_start": f"{year}-05-09",
+        }
+        for year in ("2017", "2019", "2020", "2022", "2023", "2025")
+    ]
+    memory.retain("open-times", facts)
+    result = memory.recall("open-times", query, query_timestamp=ANCHOR, min_score=0.0)
+    asked = {"2017", "2019", "2023", "2025"}
+    assert {hit.id for hit in result.results if hit.scores["window"] > 0} == asked
+    assert {hit.id for hit in result.results if Arm.TEMPORAL in hit.arms} == asked
+
+
 def test_a_time_within_another_narrows_it(memory: Recollect, diary: str) -> None:
     result = memory.recall(diary, "What happened this year, in March?", query_timestamp=ANCHOR)
     assert {hit.id[:7] for hit in result.results[:10]} == {"2026-03"}

@@ -229,6 +229,19 @@ def test_a_difference_between_two_times_compares_them() -> None:
     assert len(read_query(query, NOW).parts) == 2
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did I do before 2020 and after 2022?",
+        "What did I do until 2019 or since 2023?",
+    ],
+)
+def test_open_times_leave_out_what_lies_between(query: str) -> None:
+    read = read_query(query, NOW)
+    assert read.window == TimeRange(None, None)
+    assert read.parts == (TimeRange(None, day("2020-01-01")), TimeRange(day("2023-01-01"), None))
+
+
 def test_open_times_that_leave_nothing_out_are_no_window() -> None:
     read = read_query("Did I run more since March than before June?", NOW)
     assert read.window is None and not read.parts

@@ -25,7 +25,9 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
     wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
     comparing = _compares(said, known, [each for each, _ in wanted])
-    window, several = _window([period for _, period in wanted], comparing)
+    window, parts = _window([period for _, period in wanted], comparing)
+    if parts and _between(said, known, expressions, comparing):
+        window, parts = (None if window == TimeRange(None, None) else window), ()
     grains = [each.grain for each, _ in wanted if each.grain is not None]
     return QueryTime(
         expressions=expressions,
@@ -35,7 +37,7 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
         asks_when=_has_phrase(_padded(said), known, "asks"),
         order=_order(said, known, expressions),
         event=next((each.event for each in expressions if each.event), None),
-        parts=() if window is None or _between(said, known, expressions, comparing) else several,
+        parts=parts,
     )
 
 
@@ -112,7 +114,21 @@ def _window(
         return shared, ()
     start = min(period.start or _MIN for period in periods)
     end = max(period.end or _MAX for period in periods)
-    return _range(start, end), tuple(dict.fromkeys(periods))
+    parts = tuple(dict.fromkeys(periods))
+    if (start, end) == (_MIN, _MAX):
+        return (TimeRange(None, None), parts) if _leave_out(parts) else (None, ())
+    return _range(start, end), parts
+
+
+def _leave_out(parts: tuple[TimeRange, ...]) -> bool:
+    """Whether there is a time in none of them, though they reach from the first to the last: "before 2020
+    and after 2022"."""
+    reached = _MIN
+    for part in sorted(parts, key=lambda each: each.start or _MIN):
+        if (part.start or _MIN) > reached:
+            return True
+        reached = max(reached, part.end or _MAX)
+    return False
 
 
 def _range(start: datetime, end: datetime) -> TimeRange | None:
