@@ -429,3 +429,14 @@ def test_a_turn_may_tell_of_another_time_than_its_own(memory: Recollect, chat: s
 def test_what_was_said_in_a_month_still_fills_the_answer(memory: Recollect, chat: str) -> None:
     hits = memory.recall(chat, "What did we talk about in March?", query_timestamp="2026-05-15")
     assert {hit.id for hit in hits.results[:3]} == {"8", "9", "10"}
+
+
+def test_a_year_alone_is_when_a_turn_was_said(memory: Recollect, chat: str) -> None:
+    hits = memory.recall(chat, "What happened in 2026?", query_timestamp="2026-05-15").results
+    assert hits and all(hit.scores["window"] == 1 for hit in hits)
+
+
+def test_two_short_times_a_year_apart_are_no_long_one(memory: Recollect, chat: str) -> None:
+    query = "What happened at the daycare in January 2025 and in February 2026?"
+    hits = memory.recall(chat, query, query_timestamp="2026-05-15").results
+    assert hits and hits[0].scores["window"] > 1
