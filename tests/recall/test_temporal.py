@@ -264,6 +264,26 @@ def test_of_two_times_neither_is_left_out(memory: Recollect, query: str, ids: se
     assert ids <= inside and "april-2025" not in inside - ids
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["Which bills came before 2020 and after 2022?", "Which bill came until 2019 or since 2023?"],
+)
+def test_of_two_open_times_what_lies_between_is_left_out(memory: Recollect, query: str) -> None:
+    facts = [
+        {
+            "id": year,
+            "text": f"I paid {year[2:]} euros of a bill.",
+            "occurred_start": f"{year}-05-09",
+        }
+        for year in ("2017", "2019", "2020", "2022", "2023", "2025")
+    ]
+    memory.retain("open-times", facts)
+    result = memory.recall("open-times", query, query_timestamp=ANCHOR, min_score=0.0)
+    asked = {"2017", "2019", "2023", "2025"}
+    assert {hit.id for hit in result.results if hit.scores["window"] > 0} == asked
+    assert {hit.id for hit in result.results if Arm.TEMPORAL in hit.arms} == asked
+
+
 def test_a_time_within_another_narrows_it(memory: Recollect, diary: str) -> None:
     result = memory.recall(diary, "What happened this year, in March?", query_timestamp=ANCHOR)
     assert {hit.id[:7] for hit in result.results[:10]} == {"2026-03"}
@@ -418,3 +438,14 @@ def test_a_window_that_the_caller_gives_holds_for_turns_too(memory: Recollect, c
 def test_what_was_said_in_a_month_still_fills_the_answer(memory: Recollect, chat: str) -> None:
     hits = memory.recall(chat, "What did we talk about in March?", query_timestamp="2026-05-15")
     assert {hit.id for hit in hits.results[:3]} == {"8", "9", "10"}
+
+
+def test_a_year_alone_is_when_a_turn_was_said(memory: Recollect, chat: str) -> None:
+    hits = memory.recall(chat, "What happened in 2026?", query_timestamp="2026-05-15").results
+    assert hits and all(hit.scores["window"] == 1 for hit in hits)
+
+
+def test_two_short_times_a_year_apart_are_no_long_one(memory: Recollect, chat: str) -> None:
+    query = "What happened at the daycare in January 2025 and in February 2026?"
+    hits = memory.recall(chat, query, query_timestamp="2026-05-15").results
+    assert hits and hits[0].scores["window"] > 1

@@ -173,19 +173,23 @@ def _pull(request: RecallRequest, time: QueryTime) -> TimePull:
         return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone, strict=True)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
     if _frames(request.query, time, window):
-        return TimePull(0.0, pull - 1.0, alone)
+        return TimePull(0.0, pull - 1.0, alone, strict=alone)
     inside = INSIDE_ALONE if others <= 1 else INSIDE
     return TimePull(pull * inside, pull * OUTSIDE, alone, strict=alone)
 
 
 def _frames(text: str, time: QueryTime, window: TimeRange) -> bool:
-    """Whether the time is where the question is set: longer than a season, or one from which something
+    """Whether a time is where the question is set: longer than a season, or one from which something
     holds ("her position from October"), or for which something is to be done ("a novel for the winter"). What
-    answers these was told at another."""
-    if window.start is None or window.end is None or window.end - window.start > SEASON:
+    answers these was told at another. Two short times a year apart are no long one."""
+    if any(map(_is_long, time.parts or (window,))):
         return True
     before = [text[: expression.span[0]] for expression in time.expressions]
     return any(map(_FROM.search, before)) or (is_request(text) and any(map(_FOR.search, before)))
+
+
+def _is_long(period: TimeRange) -> bool:
+    return period.start is None or period.end is None or period.end - period.start > SEASON
 
 
 class _Named(NamedTuple):

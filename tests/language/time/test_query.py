@@ -71,6 +71,9 @@ def test_a_plural_without_a_number_means_a_few(query: str, few: str) -> None:
         ("What did we do in the last decades?", "1996-11-15", "2026-11-16"),
         ("What happened in the last weeks of May?", "2026-05-11", "2026-06-01"),
         ("Where was I in the first days of March?", "2026-03-01", "2026-03-04"),
+        ("Qu'ai-je fait les derniers jours de mai ?", "2026-05-29", "2026-06-01"),
+        ("Où étais-je les dernières semaines de mai ?", "2026-05-11", "2026-06-01"),
+        ("Où étais-je les derniers mois de 2025 ?", "2025-10-01", "2026-01-01"),
     ],
 )
 def test_several_units_run_up_to_now_or_are_those_of_a_period(
@@ -128,6 +131,10 @@ def test_periods_apart_are_spanned() -> None:
             [("2026-06-01", "2026-07-01"), ("2026-01-01", "2027-01-01")],
         ),
         (
+            "Dormi melhor nestas últimas semanas do que em junho?",
+            [("2026-10-25", "2026-11-16"), ("2026-06-01", "2026-07-01")],
+        ),
+        (
             "what happened in 2019 or in 2021",
             [("2019-01-01", "2020-01-01"), ("2021-01-01", "2022-01-01")],
         ),
@@ -149,20 +156,90 @@ def test_times_that_do_not_narrow_each_other_are_both_asked_about(
         ("Was it colder this March than last March?", ("2025-03-01", "2025-04-01")),
         ("Compare last Friday with this Friday", ("2026-11-06", "2026-11-07")),
         ("Comparer l'été dernier et cet été", ("2025-06-01", "2025-09-01")),
+        ("last Easter versus this Easter", ("2025-04-20", "2025-04-21")),
+        ("Was last Thanksgiving colder than this Thanksgiving?", ("2025-11-27", "2025-11-28")),
     ],
 )
 def test_last_beside_this_is_the_one_before(query: str, last: tuple[str, str]) -> None:
     assert TimeRange(day(last[0]), day(last[1])) in read_query(query, NOW).parts
 
 
-def test_a_time_within_another_narrows_it() -> None:
-    read = read_query("What happened this year, in March?", NOW)
-    assert read.window == TimeRange(day("2026-03-01"), day("2026-04-01")) and not read.parts
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Did I sleep better this past week than in June?", ("2026-11-02", "2026-11-09")),
+        ("Where did we eat this past weekend and last night?", ("2026-11-07", "2026-11-09")),
+        ("Did I sleep better this last month than in June?", ("2026-10-01", "2026-11-01")),
+        ("What did I do this past year and in 2023?", ("2025-01-01", "2026-01-01")),
+        ("Was it this past Friday or last Tuesday?", ("2026-11-13", "2026-11-14")),
+        ("Was it this past Friday or on this Wednesday?", ("2026-11-13", "2026-11-14")),
+    ],
+)
+def test_this_past_one_is_the_one_just_over(query: str, first: tuple[str, str]) -> None:
+    assert read_query(query, NOW).parts[0] == TimeRange(day(first[0]), day(first[1]))
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What happened this year, in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I spend more than 300 euros in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I spend more than $300 in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I spend more than a hundred in March?", "2026-03-01", "2026-04-01"),
+        ("This year, did I sleep better than usual in March?", "2026-03-01", "2026-04-01"),
+        ("Did more than 20 people come this summer, in July?", "2026-07-01", "2026-08-01"),
+        ("Which different doctors did I see this year, in March?", "2026-03-01", "2026-04-01"),
+        ("Habe ich dieses Jahr mehr als 300 Euro im März ausgegeben?", "2026-03-01", "2026-04-01"),
+        ("Ai-je dépensé plus que 300 euros cette année, en mars ?", "2026-03-01", "2026-04-01"),
+        ("Wer wohnt gegenüber seit 2020, genauer seit März 2021?", "2021-03-01", None),
+        ("今年的比赛在三月吗", "2026-03-01", "2026-04-01"),
+    ],
+)
+def test_a_time_within_another_narrows_it(query: str, start: str, end: str | None) -> None:
+    read = read_query(query, NOW)
+    assert read.window == TimeRange(day(start), day(end) if end else None) and not read.parts
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Was it colder in March than it was this year?",
+        "Was the weather in March different from this year?",
+        "Compare my runs in March with those of this year",
+        "War es im März gegenüber diesem Jahr kälter?",
+        "Gastei em março mais do que este ano?",
+        "三月比今年冷吗",
+        "三月と今年を比べて",
+    ],
+)
+def test_a_time_within_another_can_be_compared_with_it(query: str) -> None:
+    march = TimeRange(day("2026-03-01"), day("2026-04-01"))
+    year = TimeRange(day("2026-01-01"), day("2027-01-01"))
+    read = read_query(query, NOW)
+    assert read.window == year and set(read.parts) == {march, year}
 
 
 def test_between_two_times_lies_what_is_between() -> None:
     read = read_query("What changed between my trip in March and the one in September?", NOW)
     assert read.window == TimeRange(day("2026-03-01"), day("2026-10-01")) and not read.parts
+
+
+def test_a_difference_between_two_times_compares_them() -> None:
+    query = "What's the difference between my weight in March and in September?"
+    assert len(read_query(query, NOW).parts) == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did I do before 2020 and after 2022?",
+        "What did I do until 2019 or since 2023?",
+    ],
+)
+def test_open_times_leave_out_what_lies_between(query: str) -> None:
+    read = read_query(query, NOW)
+    assert read.window == TimeRange(None, None)
+    assert read.parts == (TimeRange(None, day("2020-01-01")), TimeRange(day("2023-01-01"), None))
 
 
 def test_open_times_that_leave_nothing_out_are_no_window() -> None:

@@ -129,10 +129,12 @@ def _took(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
 def _several(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool | None:
     """Whether a plural without a number means several ("in the last weeks"); False where only an
     apostrophe is missing ("last weeks meeting"), None for those of something else ("the last days of
-    the war")."""
+    the war"). A "do" of "do que" compares and owns nothing."""
     at, end = place
     following = tokens[end].word if end < len(tokens) else ""
-    if following in lexicon.licences.get("owned", frozenset()):
+    two = " ".join(token.word for token in tokens[end : end + 2])
+    compares = two in lexicon.cues.get("compares", frozenset())
+    if following in lexicon.licences.get("owned", frozenset()) and not compares:
         return None
     before = [token.word for token in tokens[max(at - 1, 0) : end - 1]]
     owning = before[-1] in lexicon.licences.get("owning", frozenset())

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from recollect.language.time.calendar import ORDER, add, unit
-from recollect.language.time.lexicon import Lexicon, fold, languages_of, lexicon, tokens
-from recollect.language.time.reader import Cut, cut, read_cut
+from recollect.language.time.calendar import ORDER, unit
+from recollect.language.time.lexicon import Lexicon, Token, fold, languages_of, lexicon, tokens
+from recollect.language.time.reader import Cut, cut, read, read_cut
 from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
 
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -24,9 +24,10 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     dated = [(each, period) for each in expressions if (period := whole_period(each, anchor))]
     # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
     wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
-    window, several = _window(
-        [period for _, period in wanted], _has_phrase(_padded(said), known, "compares")
-    )
+    comparing = _compares(said, known, [each for each, _ in wanted])
+    window, parts = _window([period for _, period in wanted], comparing)
+    if parts and _between(said, known, expressions, comparing):
+        window, parts = (None if window == TimeRange(None, None) else window), ()
     grains = [each.grain for each, _ in wanted if each.grain is not None]
     return QueryTime(
         expressions=expressions,
@@ -36,7 +37,7 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
         asks_when=_has_phrase(_padded(said), known, "asks"),
         order=_order(said, known, expressions),
         event=next((each.event for each in expressions if each.event), None),
-        parts=() if window is None or _between(said, known, expressions) else several,
+        parts=parts,
     )
 
 
@@ -65,27 +66,29 @@ def _apart(
     expressions: tuple[TimeExpression, ...], known: Lexicon, anchor: datetime
 ) -> tuple[TimeExpression, ...]:
     """In autumn "last summer" is the one just over, and so is "this summer"; beside each other they
-    are two, and the last is the one before."""
+    are two, and the last is the one before. "This past summer" is the one just over in any case."""
     ranged = [each for each in expressions if each.range is not None]
-    these = [each.range for each in ranged if _says(each, known, ("REL", 0))]
+    these = [each for each in ranged if _says(each, known, ("REL", 0))]
     if len(ranged) < 2 or not these:
         return expressions
+    lasts = [each for each in ranged if _says(each, known, ("REL", -1), ("RELPOST", -1))]
+    taken = [each.range for each in these if each not in lasts]
     return tuple(
         _one_back(each, known, anchor)
-        if each.range in these and _says(each, known, ("REL", -1), ("RELPOST", -1))
+        if each in lasts and each not in these and each.range in taken
         else each
         for each in expressions
     )
 
 
 def _one_back(each: TimeExpression, known: Lexicon, anchor: datetime) -> TimeExpression:
-    """The same weekday a week before; of months, seasons and feasts the one of the year before."""
-    if each.range is None or each.range.start is None or each.range.end is None:
+    """What the words mean at the start of the time that they mean now: the same weekday a week before,
+    the season or the feast of the year before."""
+    if each.range is None or each.range.start is None:
         return each
-    days = [("WEEKDAY", number) for number in range(7)]
-    step = Grain.WEEK if _says(each, known, *days) else Grain.YEAR
-    start, end = (add(_clock(m, anchor), step, -1) for m in (each.range.start, each.range.end))
-    return replace(each, range=TimeRange(_utc(start, anchor), _utc(end, anchor)))
+    then = each.range.start.astimezone(anchor.tzinfo or UTC)
+    found = read(each.text, then, (known.language,), "past")
+    return replace(each, range=found[0].range) if len(found) == 1 and found[0].range else each
 
 
 def _says(each: TimeExpression, known: Lexicon, *meanings: tuple[str, Any]) -> bool:
@@ -111,7 +114,21 @@ def _window(
         return shared, ()
     start = min(period.start or _MIN for period in periods)
     end = max(period.end or _MAX for period in periods)
-    return _range(start, end), tuple(dict.fromkeys(periods))
+    parts = tuple(dict.fromkeys(periods))
+    if (start, end) == (_MIN, _MAX):
+        return (TimeRange(None, None), parts) if _leave_out(parts) else (None, ())
+    return _range(start, end), parts
+
+
+def _leave_out(parts: tuple[TimeRange, ...]) -> bool:
+    """Whether there is a time in none of them, though they reach from the first to the last: "before 2020
+    and after 2022"."""
+    reached = _MIN
+    for part in sorted(parts, key=lambda each: each.start or _MIN):
+        if (part.start or _MIN) > reached:
+            return True
+        reached = max(reached, part.end or _MAX)
+    return False
 
 
 def _range(start: datetime, end: datetime) -> TimeRange | None:
@@ -121,9 +138,59 @@ def _range(start: datetime, end: datetime) -> TimeRange | None:
     return TimeRange(None if start == _MIN else start, None if end == _MAX else end)
 
 
-def _between(said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> bool:
+def _compares(said: Cut, known: Lexicon, times: list[TimeExpression]) -> bool:
+    """Whether times are compared. "Than" compares them where it stands between two ("this year than in
+    March"), and before no number ("more than 300 euros") unless that is of a time."""
+    if len(times) < 2:
+        return False
+    if _has_phrase(_padded(said), known, "comparing"):
+        return True
+    starts = [each.span[0] for each in times]
+    cues = [phrase.split() for phrase in known.cues.get("compares", ())]
+    for at, token in enumerate(said.tokens):
+        if times[0].span[1] <= token.start < starts[-1]:
+            for cue in cues:
+                end = at + len(cue)
+                following = said.tokens[end : end + 2]
+                if (
+                    said.words[at:end] == cue
+                    and following
+                    and not _is_other(said.words[at:], known)
+                    and (following[0].start in starts or not _is_number(following, known))
+                ):
+                    return True
+    return False
+
+
+def _is_other(words: list[str], known: Lexicon) -> bool:
+    """Whether they begin with a phrase that only looks like one that compares ("than usual")."""
+    text = f"{' '.join(words)} "
+    return any(text.startswith(f"{phrase} ") for phrase in known.cues.get("not_compares", ()))
+
+
+def _is_number(following: list[Token], known: Lexicon) -> bool:
+    """Whether a number comes first, or after a sign or an article ("$300", "a hundred")."""
+    first, *others = (token.word for token in following)
+    if first[0].isdigit() or _means(first, known, "NUMBER", "SCALE"):
+        return True
+    article = _means(first, known, "AMOUNT")
+    return (article or not first[0].isalpha()) and any(
+        word[0].isdigit() or _means(word, known, "NUMBER", "SCALE", "AMOUNT") for word in others
+    )
+
+
+def _means(word: str, known: Lexicon, *kinds: str) -> bool:
+    entries = known.entries.get(word, ())
+    return any(kind in kinds for phrase, pairs in entries if len(phrase) == 1 for kind, _ in pairs)
+
+
+def _between(
+    said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...], comparing: bool
+) -> bool:
     """Whether what lies between the times is asked about as well ("between my trip in March and the
-    one in June")."""
+    one in June"); not where these are compared ("the difference between")."""
+    if comparing:
+        return False
     first = min((each.span[0] for each in expressions), default=0)
     before = [token.word for token in said.tokens if token.end <= first]
     pairs = (entry[1] for word in before for entry in known.entries.get(word, ()))

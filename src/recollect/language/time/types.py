@@ -63,7 +63,8 @@ class TimeExpression:
 
 @dataclass(frozen=True, slots=True)
 class QueryTime:
-    """What a query says about time."""
+    """What a query says about time. The window is open on both sides where parts that are ("before 2020 and
+    after 2022") leave out what lies between."""
 
     expressions: tuple[TimeExpression, ...]
     window: TimeRange | None

@@ -292,7 +292,7 @@ def run_of_units(
     return fixed("interval", Grain(name), (chosen[0][0], chosen[-1][1])) if chosen else None
 
 
-@rule("T", "REL UNITS of the? T", "the? ORD UNITS of the? T")
+@rule("T", "REL UNITS of the? T", "RELS UNIT of the? T", "the? ORD UNITS of the? T")
 def few_of_units(context: Context, which: int, name: str, whole: Period) -> Period | None:
     """The last days of May, the first weeks of the year."""
     if whole.kind == "clock" or name == "weekend":
