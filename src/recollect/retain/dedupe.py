@@ -3,7 +3,7 @@
 The same statement, or nearly the same, is evidence for the memory that is there. It is
 another memory all the same when it is another happening (an event on another day), when it
 was said by somebody else, or when other people may see it (other tags). A reply ("No.", `replies.py`)
-is the same only to the same turn.
+is the same only in the same talk.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from recollect.retain.items import Fact, Item, items
 from recollect.retain.plan import Outcome, Planner
 from recollect.retain.prepare import Prepared, prepare, statement_hash
 from recollect.retain.reading import Reader
-from recollect.retain.replies import is_reply
 from recollect.retain.turns import in_turn
 from recollect.storage.base import Batch, Listing, Step, Store, View, Writing
 from recollect.telemetry import Run
@@ -136,14 +134,10 @@ def _unchanged(view: View, source: Source, told: _Tally) -> bool:
     hashes = [statement_hash(f, source.document_id) for f in source.facts]
     held = view.same_statement(hashes)
     memories = view.load([k for keys in held.values() for k in keys])
-    times = Counter[int]()
     for fact, statement in zip(source.facts, hashes, strict=True):
         found = [memories[k] for k in held.get(statement, ()) if k in memories]
         here = [m for m in found if m.document_id == source.document_id] or found
-        # A reply may be there several times: each to another turn.
-        place = min(times[statement], len(here) - 1) if is_reply(fact) else 0
-        told.seen(source, fact, here[place].id if here else None)
-        times[statement] += 1
+        told.seen(source, fact, here[0].id if here else None)
     return True
 
 

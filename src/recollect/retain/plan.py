@@ -62,7 +62,6 @@ class Planner:
         self._now = now
         self._decided = Decided(frozenset(p.fact.id for _, p in self._flat if p.fact.id))
         self._next_key = view.next_key
-        self._previous: dict[int, str | None] = {}  # of new memories, the turn that each answers
         self._naming = Naming(view)
         self._statements = [
             statement_hash(p.fact, s.document_id, reply=p.reply) for s, p in self._flat
@@ -115,11 +114,7 @@ class Planner:
 
     def _place(self, number: int, source: Source, prepared: Prepared) -> None:
         fact, decided = prepared.fact, self._decided
-        if fact.id is not None:
-            key = self._same_id(source, fact)
-        else:
-            known = self._replied if prepared.reply else self._known
-            key = known(number, source, prepared)
+        key = self._known(number, prepared) if fact.id is None else self._same_id(source, fact)
         if key is None:
             key = self._add(number, source, prepared)
         elif self._filing.replaces(source, decided.memories[key]):
@@ -136,11 +131,13 @@ class Planner:
         decided.told.add((key, at, source.document_id))
         decided.keys.append(key)
 
-    def _known(self, number: int, _: Source, prepared: Prepared) -> int | None:
+    def _known(self, number: int, prepared: Prepared) -> int | None:
         decided, near = self._decided, self._near[number]
         for key in decided.by_statement.get(self._statements[number], ()):
             if is_same(prepared, decided.memories[key]):
                 return key
+        if prepared.reply:
+            return None
         if len(near.keys):
             for key in near.keys[near.scores >= NEAR_COSINE].tolist():
                 if is_nearly_same(prepared, decided.memories[key]):
@@ -150,37 +147,6 @@ class Planner:
             if is_nearly_same(prepared, decided.memories[key]):
                 return key
         return None
-
-    def _replied(self, number: int, source: Source, prepared: Prepared) -> int | None:
-        """The same reply to the same turn of the same talk. Of the first one given nobody knows any more
-        what came before once something came after: then its time tells, or its document."""
-        fact, decided = prepared.fact, self._decided
-        said_so = [
-            key
-            for key in decided.by_statement.get(self._statements[number], ())
-            if is_same(prepared, decided.memories[key])
-        ]
-        for key in said_so:
-            old = decided.memories[key]
-            if fact.previous in (self._answered(key), said(old.speaker, old.text)):
-                return key
-        if number and self._flat[number - 1][0] is source:
-            return None
-        again = (
-            key
-            for key in said_so
-            if self._filing.replaces(source, decided.memories[key])
-            or self._told_before(key, source, fact)
-        )
-        return next(again, None)
-
-    def _answered(self, key: int) -> str | None:
-        """The turn that a memory answers, as a fact has it."""
-        if key in self._previous:
-            return self._previous[key]
-        before = int(self._view.columns(np.array([key], np.int64)).before[0])
-        turn = self._view.load([before]).get(before) if before else None
-        return None if turn is None else said(turn.speaker, turn.text)
 
     def _same_id(self, source: Source, fact: Fact) -> int | None:
         """A caller's own id names one memory: given again, it must say the same."""
@@ -233,7 +199,6 @@ class Planner:
         if memory.type is MemoryType.OPINION:
             contradict(decided, key, fact)
         decided.by_statement.setdefault(self._statements[number], []).append(key)
-        self._previous[key] = fact.previous
         if prepared.slot_hash:
             decided.by_slot.setdefault(prepared.slot_hash, []).append(key)
         return key

@@ -1,7 +1,7 @@
 """Replies: turns that say little without the one before them.
 
-"No.", "Yes, please." and "Blue." mean what was asked. Said again in another conversation, or to another
-question, they are another fact; whoever tells a whole sentence twice tells one fact twice.
+"No.", "Yes, please." and "Blue." mean what was asked. Said again in another conversation they are another
+fact; whoever tells a whole sentence twice tells one fact twice.
 """
 
 from __future__ import annotations
