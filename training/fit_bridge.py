@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.sets import folder, read, sample  # noqa: E402
+from training.fit_relevance import at_ten  # noqa: E402
 
 import recollect  # noqa: E402
 from recollect.eval.data import Bank, Query, Unit  # noqa: E402
@@ -198,10 +199,7 @@ def varied(view, query, pool: Pool, limit: int, bar: float, variant: dict[str, f
 
 
 def scores(pool: Pool, relevant: NDArray[np.bool_], gold: int) -> tuple[float, float]:
-    best = relevant[np.lexsort((pool.keys, -pool.relevance))[:10]]
-    discounts = 1 / np.log2(np.arange(2, 12))
-    ideal = discounts[: min(gold, 10)].sum()
-    return best.sum() / gold, float((best * discounts[: len(best)]).sum() / ideal)
+    return at_ten(relevant[np.lexsort((pool.keys, -pool.relevance))[:10]], gold)
 
 
 def main() -> None:

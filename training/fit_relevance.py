@@ -257,20 +257,24 @@ def _calibrate(
     return float(scale), float(bias)
 
 
-def ndcg(lists: Lists, score: NDArray[np.float64], k: int = 10) -> tuple[list[float], list[float]]:
-    """NDCG@k and recall@k, averaged by set."""
+GAINS = 1 / np.log2(np.arange(2, 12))
+
+
+def at_ten(best: NDArray[np.bool_], gold: int) -> tuple[float, float]:
+    """Recall@10 and NDCG@10 of a ranking: which of its best ten are relevant, and how many there are."""
+    ideal = GAINS[: min(10, gold)].sum()
+    return float(best.sum() / gold), float((GAINS[: len(best)] * best).sum() / ideal)
+
+
+def ndcg(lists: Lists, score: NDArray[np.float64]) -> tuple[list[float], list[float]]:
+    """NDCG@10 and recall@10, averaged by set."""
     ends = [*lists.starts[1:], len(lists.y)]
-    gains = 1 / np.log2(np.arange(2, k + 2))
     out = np.zeros((len(lists.starts), 2))
     for i, (a, b) in enumerate(zip(lists.starts, ends, strict=True)):
-        top = a + np.argsort(-score[a:b], kind="stable")[:k]
-        hits = lists.y[top]
-        out[i] = (
-            (gains[: len(top)] * hits).sum() / gains[: min(k, lists.gold[i])].sum(),
-            hits.sum() / lists.gold[i],
-        )
+        top = a + np.argsort(-score[a:b], kind="stable")[:10]
+        out[i] = at_ten(lists.y[top], int(lists.gold[i]))
     by = [out[lists.sets == s].mean(axis=0) for s in range(len(PLAN))]
-    return [float(b[0]) for b in by], [float(b[1]) for b in by]
+    return [float(b[1]) for b in by], [float(b[0]) for b in by]
 
 
 def report(name: str, lists: Lists, score: NDArray[np.float64]) -> None:

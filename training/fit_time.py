@@ -19,6 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.sets import read, sample
+from training.fit_relevance import at_ten
 
 import recollect
 from recollect.eval.data import Bank
@@ -40,8 +41,6 @@ PLAN: dict[str, tuple[int | None, int]] = {
     "lifebench": (1200, 130),
     "timeqa": (2000, 120),
 }
-MOST = 10
-GAINS = 1 / np.log2(np.arange(2, MOST + 2))
 WAYS = ("as it is", "turns as dated facts", "without")
 
 
@@ -64,10 +63,10 @@ def _bank(name: str, bank: Bank) -> list[list[tuple[float, float]]]:
 
         def hits(request: RecallRequest, gold: set[str]) -> tuple[float, float]:
             ranked = rank(memory._recalling, view, request, Run())
-            keys = ranked.pool.keys[ranked.rows[:MOST]].tolist()
+            keys = ranked.pool.keys[ranked.rows[:10]].tolist()
             loaded = view.load(keys)
             ids = [system._keys.get((bank.id, loaded[key].id), "") for key in keys]
-            return _figures(np.array([i in gold for i in ids], float), len(gold))
+            return at_ten(np.array([i in gold for i in ids]), len(gold))
 
         for query in bank.queries:
             gold = {system.gold_key(bank, g) for g in query.gold}
@@ -91,11 +90,6 @@ def _each_way(
         strictly = hits(request, gold)
     without = replace(request, without=frozenset({"temporal"}))
     return [hits(request, gold), strictly, hits(without, gold)]
-
-
-def _figures(found: np.ndarray, gold: int) -> tuple[float, float]:
-    best = GAINS[: min(MOST, gold)].sum()
-    return found.sum() / gold, (GAINS[: len(found)] * found).sum() / best
 
 
 if __name__ == "__main__":

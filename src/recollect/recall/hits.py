@@ -45,8 +45,7 @@ class Ranked:
 @dataclass(frozen=True)
 class Packed:
     """What a ranking says of the memories that are given back, and of no others: answers are kept for
-    a while, and with all that was considered they would take four times the memory, which a processor's
-    cache does not hold."""
+    a while, and several times as many were considered."""
 
     query: Query
     pool: Pool  # a row for each, best first
