@@ -42,14 +42,22 @@ def test_what_trains_is_what_may_be_learned_from(
     assert {chats(name) for name in trained} == {Split.TRAINING}
 
 
-def test_what_nobody_said_is_asked_as_unanswerable() -> None:
-    queries = [q for bank in load(ROOT / "data" / "chats.jsonl.gz").banks for q in bank.queries]
+@pytest.mark.parametrize(("file", "untold"), [("chats.jsonl.gz", 100), ("answers.jsonl.gz", 20)])
+def test_what_nobody_said_is_asked_as_unanswerable(file: str, untold: int) -> None:
+    queries = [q for bank in load(ROOT / "data" / file).banks for q in bank.queries]
     assert all(q.answerable is bool(q.gold) for q in queries)
-    assert sum(not q.gold for q in queries) > 100
+    assert sum(not q.gold for q in queries) > untold
 
 
-def test_turns_of_a_chat_are_told_in_order() -> None:
-    for bank in load(ROOT / "data" / "chats.jsonl.gz").banks:
+def test_nothing_is_trained_on_answers() -> None:
+    whole = load(ROOT / "data" / "answers.jsonl.gz")
+    assert len(select(whole, Split.DEVELOPMENT).banks) == 4
+    assert len(select(whole, Split.REPORTED).banks) == 3
+
+
+@pytest.mark.parametrize("file", ["chats.jsonl.gz", "answers.jsonl.gz"])
+def test_turns_of_a_chat_are_told_in_order(file: str) -> None:
+    for bank in load(ROOT / "data" / file).banks:
         times = [unit.time for unit in bank.units if unit.time]
         dated = 0 if bank.id.startswith("articles") else len(bank.units)
         assert len(times) == dated and times == sorted(times), bank.id

@@ -65,6 +65,7 @@ HELD = {
     "notes": (1, 2),
     "records": (1, 2),
     "articles": (1, 2),
+    "answers": (1, 7),
 }
 
 
@@ -130,6 +131,7 @@ _BANK_RULES: dict[str, Callable[[Bank], Split]] = {
     "friendsqa": lambda bank: friendsqa(bank.id),
     "timeqa": lambda bank: timeqa(_title(bank)),
     "chats": lambda bank: chats(bank.id),
+    "answers": lambda bank: chats(bank.id),
     "scifact": lambda bank: Split(bank.id),
 }
 """Banks are personas, dialogues or articles; SciFact's are its splits (same corpus in each)."""
