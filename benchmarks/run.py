@@ -54,6 +54,7 @@ PARTS = (
     Part("cli_start"),
     Part("telemetry"),
     Part("lean"),
+    Part("skim"),
     Part("abstain"),
     Part("hooks"),
     Part("moving", writes=True),

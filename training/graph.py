@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 
 Array = NDArray[np.float32]
 Weights = Mapping[str, Array]
@@ -34,6 +36,7 @@ WEIGHT_MAX = 127
 # nearly all have, keeps that floor within its codes.
 GELU_ZERO, GELU_LEAST = 24, 1.6
 MICROSOFT = "com.microsoft"
+WORDS_FILE = "words.bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,9 +361,37 @@ def _graph(b: Builder, inputs: list[str], outputs: list[onnx.ValueInfoProto]) ->
         for name in inputs
     ]
     graph = helper.make_graph(b.nodes, "recollect", feeds, outputs, b.constants)
+    return Graph(_model(graph), b.matrices, b.inputs)
+
+
+def _model(graph: onnx.GraphProto) -> onnx.ModelProto:
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    return Graph(model, b.matrices, b.inputs)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def save_beside(folder: Path, models: Mapping[str, onnx.ModelProto]) -> None:
+    """Save embedders of the same words, which are their largest part: kept once, in a file that each graph
+    names and onnxruntime maps into memory."""
+    held = [_words(model.graph) for model in models.values()]
+    first = [constant.raw_data for constant in held[0]]
+    assert all([c.raw_data for c in constants] == first for constants in held)
+    (folder / WORDS_FILE).write_bytes(b"".join(first))
+    for (name, model), constants in zip(models.items(), held, strict=True):
+        offset = 0
+        for constant in constants:
+            size = len(constant.raw_data)
+            set_external_data(constant, WORDS_FILE, offset=offset, length=size)
+            constant.ClearField("raw_data")
+            offset += size
+        onnx.save(model, str(folder / name))
+
+
+def _words(graph: onnx.GraphProto) -> list[onnx.TensorProto]:
+    """The codes of the word embeddings and their scales: what is looked up by `input_ids`."""
+    looked_up = {
+        n.input[0] for n in graph.node if n.op_type == "Gather" and n.input[1] == "input_ids"
+    }
+    return [constant for constant in graph.initializer if constant.name in looked_up]
 
 
 def watched(graph: Graph) -> onnx.ModelProto:

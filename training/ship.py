@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,10 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(folder / "model.onnx"))
     (folder / "tokenizer.json").write_bytes(tokenizer_json)
-    files = {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for name in ("model.onnx", "tokenizer.json")
-    }
+    write_manifest(folder, manifest, ("model.onnx", "tokenizer.json"))
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any], names: Sequence[str]) -> None:
+    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     text = json.dumps(manifest | {"files": files}, indent=1) + "\n"
     (folder / "recollect.json").write_text(text, encoding="utf-8")

@@ -20,7 +20,8 @@ def export(embedder: Embedder, tmp_path: Path) -> Path:
     """The shipped embedder the way optimum lays out an export: no recollect.json."""
     folder = tmp_path / "my-model"
     (folder / "onnx").mkdir(parents=True)
-    shutil.copy(WEIGHTS / embedder.name / "model.onnx", folder / "onnx" / "model.onnx")
+    for name in ("model.onnx", "words.bin"):
+        shutil.copy(WEIGHTS / embedder.name / name, folder / "onnx" / name)
     shutil.copy(WEIGHTS / embedder.name / "tokenizer.json", folder / "tokenizer.json")
     return folder
 

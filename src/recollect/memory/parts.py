@@ -67,6 +67,7 @@ class Parts:
 
     @cached_property
     def _recalling(self):
+        from recollect.models.base import skimming
         from recollect.models.registry import load_reranker
         from recollect.recall.pipeline import CROSSED, CROSSED_OWN, Recalling
 
@@ -75,7 +76,8 @@ class Parts:
         spec = None if named == "default" else named if own else "none"
         reranker = cache(lambda: load_reranker(spec))  # loaded by the first recall that uses it
         shown = CROSSED_OWN if own else CROSSED
-        return Recalling(self.embedder, reranker, shown, self.settings, self._workers, self._turns)
+        embedder = skimming(self.embedder) if named in ("none", "rrf") else self.embedder
+        return Recalling(embedder, reranker, shown, self.settings, self._workers, self._turns)
 
     @cached_property
     def _retaining(self):
@@ -95,7 +97,7 @@ class Parts:
     def warm(self) -> None:
         """Load the models now rather than in the first call."""
         self._load_models(reranked=True)
-        self.embedder.encode_queries(["ready"])
+        self._recalling.embedder.encode_queries(["ready"])
 
     def _load_models(self, reranked: bool) -> None:
         recalling = self._recalling

@@ -57,28 +57,52 @@ class WithoutTokens:
     """An embedder whose token vectors are not wanted: less disk, and no late interaction."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        self.inner = embedder
 
     @property
     def name(self) -> str:
-        return self._embedder.name
+        return self.inner.name
 
     @property
     def dimensions(self) -> int:
-        return self._embedder.dimensions
+        return self.inner.dimensions
 
     @property
     def token_dimensions(self) -> int:
         return 0
 
     def expect(self, dimensions: int) -> bool:
-        return isinstance(self._embedder, Expecting) and self._embedder.expect(dimensions)
+        return isinstance(self.inner, Expecting) and self.inner.expect(dimensions)
 
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
-        return Encoded(self._embedder.encode_queries(texts).vectors)
+        return Encoded(self.inner.encode_queries(texts).vectors)
 
     def encode_passages(self, texts: Sequence[str]) -> Encoded:
-        return Encoded(self._embedder.encode_passages(texts).vectors)
+        return Encoded(self.inner.encode_passages(texts).vectors)
+
+
+@runtime_checkable
+class Skimming(Protocol):
+    """An embedder that can read queries in less time, and a little less exactly."""
+
+    def skim_queries(self, texts: Sequence[str]) -> Encoded: ...
+
+
+class Skimmed(WithoutTokens):
+    """An embedder whose queries are skimmed."""
+
+    def __init__(self, embedder: Embedder, skims: Skimming) -> None:
+        super().__init__(embedder)
+        self._skims = skims
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        return self._skims.skim_queries(texts)
+
+
+def skimming(embedder: Embedder) -> Embedder:
+    """For searches whose finds nothing reads again: the embedder with its queries skimmed, if it can."""
+    inner = embedder.inner if isinstance(embedder, WithoutTokens) else embedder
+    return Skimmed(embedder, inner) if isinstance(inner, Skimming) else embedder
 
 
 @runtime_checkable

@@ -41,6 +41,7 @@ class ModelFolder:
     # Written by training/graph.py: there is nothing left for onnxruntime to simplify, and trying
     # takes a third of the time to load.
     simplified: bool = False
+    skimming: Path | None = None  # a graph of fewer layers, for the sentence vectors of queries
 
 
 def read_folder(path: Path) -> ModelFolder:
@@ -74,6 +75,7 @@ def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
         max_length=int(manifest["max_length"]),
         skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
         simplified=True,
+        skimming=root / "query.onnx" if "query.onnx" in manifest["files"] else None,
     )
 
 

