@@ -210,6 +210,16 @@ def test_a_failing_embedder_leaves_keyword_and_time(
     assert {arm for hit in result for arm in hit.arms} <= {Arm.KEYWORD, Arm.TEMPORAL, Arm.GRAPH}
 
 
+@pytest.mark.parametrize("query", ["Who swam in the lake?", "What is the capital of Mongolia?"])
+def test_who_could_not_look_by_meaning_does_not_say_that_nothing_is_known(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str, query: str
+) -> None:
+    broken = with_embedder(reopen, Broken(memory.embedder))
+    result = broken.recall(diary, query)
+    assert not result.nothing_known
+    assert "embed: ModelError: the embedding service does not answer" in result.as_context()
+
+
 def test_nothing_that_can_search_is_an_error_not_an_empty_answer(
     memory: Recollect, reopen: Callable[..., Recollect], diary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from recollect.types import Arm, ArmScore, Explanation, Hit, Memory, MemoryType,
 
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
+SEARCHES = frozenset({"embed", "gather", *Arm})  # what looks for memories; the rest weighs them
 
 
 def lowest(request: RecallRequest, settings: Settings) -> float:
@@ -140,6 +141,12 @@ def _worth_telling(ranked: Ranked, rows: NDArray[np.int64]) -> bool:
     return len(rows) > 0 and float(ranked.pool.score[rows[0]]) >= bands_of(ranked)[1]
 
 
+def _looked(run: Run) -> bool:
+    """Whether everything looked that was to. Where one could not, nobody knows that nothing is known:
+    without the query's meaning even its very words count for hardly anything."""
+    return SEARCHES.isdisjoint(part.part for part in run.degraded)
+
+
 def result_of(
     view: View,
     request: RecallRequest,
@@ -164,9 +171,7 @@ def result_of(
         window=ranked.query.window,
         timings=run.timings(),
         degraded=run.degraded,
-        # Where no arm could look, nobody knows whether anything is known.
-        nothing_known=bool(ranked.retrieved.lists or not run.degraded)
-        and not _worth_telling(ranked, rows),
+        nothing_known=_looked(run) and not _worth_telling(ranked, rows),
         tokens=sum([m.tokens for m in memories]),
         cached=False,
         trace=_trace(view, ranked, run) if request.trace else None,
