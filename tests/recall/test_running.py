@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import recollect
@@ -253,6 +254,43 @@ def test_a_failing_reranker_degrades_to_the_order_before_it(
     assert [d.part for d in result.degraded] == ["cross-encoder"]
     before = reopen(reranker="late-interaction").recall(diary, "Who swam in the lake?")
     assert ids(result) == ids(before)
+
+
+class Sparing:
+    """A cross-encoder that gives one score, however much it reads."""
+
+    name = "sparing"
+
+    def score(self, query: str, passages: Sequence[str]) -> Any:
+        return np.ones(1, np.float32)
+
+
+def test_a_reranker_that_gives_no_score_for_each_is_named(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other = reopen()
+    other.__dict__["_recalling"] = replace(other._recalling, reranker=Sparing, crossed=CROSSED_OWN)  # pyright: ignore[reportPrivateUsage]
+    result = other.recall(diary, "Who swam in the lake?")
+    assert [d.part for d in result.degraded] == ["cross-encoder"]
+    assert "gave 1 scores for" in result.degraded[0].reason
+    before = reopen(reranker="late-interaction").recall(diary, "Who swam in the lake?")
+    assert ids(result) == ids(before)
+
+
+class Numberless(Waiting):
+    """An embedder whose model overflows."""
+
+    def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        encoded = self._real.encode_queries(texts)
+        return replace(encoded, vectors=np.full_like(encoded.vectors, np.nan))
+
+
+def test_an_embedder_that_gives_no_numbers_is_named(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    result = with_embedder(reopen, Numberless(memory.embedder)).recall(diary, QUERY)
+    assert "gave no numbers" in {d.part: d.reason for d in result.degraded}["embed"]
+    assert any(hit.text.startswith("Priya") for hit in result)
 
 
 # --- deadlines ---------------------------------------------------------------------------------

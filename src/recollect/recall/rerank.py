@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from recollect.errors import ModelError
 from recollect.language.passage import paired_passage
 from recollect.language.terms import query_terms
 from recollect.models.base import Reranker
@@ -101,8 +102,19 @@ def cross_encode(
     texts = [paired_passage(memories[key], memories.get(turn), wanted) for _, key, turn in pairs]
     known = pool.signals.get("cross")
     scores = np.full(len(pool), np.nan, np.float32) if known is None else known.copy()
-    scores[[at for at, _, _ in pairs]] = reranker.score(query, texts)
+    scores[[at for at, _, _ in pairs]] = _given(reranker.score(query, texts), len(texts))
     return replace(pool, signals={**pool.signals, "cross": scores})
+
+
+def _given(scores: ArrayLike, texts: int) -> Floats:
+    """A score for each text, NaN for no opinion; one alone would go to all of them."""
+    column = np.asarray(scores, np.float32)
+    if column.shape != (texts,):
+        raise ModelError(
+            f"the reranker gave {column.size} scores for {texts} texts",
+            hint="look at its model",
+        )
+    return column
 
 
 def with_signal(pool: Pool, name: str, scores: Floats | Numbers) -> Pool:

@@ -18,6 +18,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import ModelError
 from recollect.language.wishes import WISH
 from recollect.models.base import Embedder
 from recollect.models.patience import within
@@ -188,6 +189,8 @@ def _ask(search: Search, vector: Floats | None) -> Ask:
 
 def _embed(embedder: Embedder, text: str) -> tuple[Floats, NDArray[np.int8] | None]:
     encoded = embedder.encode_queries([text])
+    if not np.isfinite(encoded.vectors).all():  # nothing would be near it, and nobody would know
+        raise ModelError("the embedder gave no numbers", hint="look at its model")
     return encoded.vectors[0], None if encoded.tokens is None else encoded.tokens[0]
 
 
