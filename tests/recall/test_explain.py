@@ -335,6 +335,53 @@ def test_beyond_what_is_considered_says_so(reopen: Callable[..., Recollect], dia
     assert all("10 considered" in stage(w, "pack").says for w in beyond)
 
 
+def test_why_of_what_an_arm_found_too_far_down_does_not_deny_its_date_or_its_links(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    shallow = reopen(budget_mid=20)
+    every = shallow.memories(diary, limit=1000)
+    whys = [shallow.why(diary, "What did Priya do in May 2025?", m.id) for m in every]
+    beaten = "others match better"
+    for m, why in zip(every, whys, strict=True):
+        said = stage(why, "temporal").says
+        assert ("not dated" in said) is not m.id.startswith("2025-05-"), (m.id, said)
+    assert any(beaten in stage(why, "temporal").says for why in whys)
+    linked = [
+        m.text for m, why in zip(every, whys, strict=True) if beaten in stage(why, "graph").says
+    ]
+    assert any(text.startswith("Priya") for text in linked)
+
+
+def test_why_under_the_keyword_floor_says_so(memory: Recollect, story: str) -> None:
+    floors = {"semantic": 1.0, "keyword": 90.0}
+    why = memory.why(story, "grey cat", "cat", min_scores=floors)
+    assert why.left_at == "retrieve"
+    assert "under the floor" in stage(why, "keyword").says
+    assert stage(why, "keyword").needed == "at least 90"
+
+
+def test_why_as_of_a_time_after_it_was_withdrawn_says_so(memory: Recollect) -> None:
+    memory.retain("withdrawn", [{"id": "port", "text": "The server port is 8080."}])
+    memory.invalidate("withdrawn", "port")
+    why = memory.why("withdrawn", "server port", "port", as_of="2099-01-01")
+    assert stage(why, "filter").says == "by then it was invalidated"
+    assert stage(why, "filter").needed == "an earlier as_of"
+    before = memory.why("withdrawn", "server port", "port", as_of="2001-01-01")
+    assert stage(before, "filter").needed == "a later as_of"
+
+
+def test_why_names_what_kept_an_arm_from_running(
+    memory: Recollect, story: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no such device")
+
+    monkeypatch.setattr(memory.embedder, "encode_queries", fails)
+    why = memory.why(story, "grey cat", "cat")
+    for arm in ("semantic", "graph"):
+        assert stage(why, arm).says == "the arm did not run: embed: RuntimeError: no such device"
+
+
 def test_why_of_a_neighbour_says_that_it_was_brought_along(memory: Recollect, hopping: str) -> None:
     options = {"expand_hops": 1, "without": ["graph"], "min_score": 0.0}
     result = memory.recall(hopping, "cellar flood", **options)

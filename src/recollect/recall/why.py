@@ -9,11 +9,13 @@ import numpy as np
 from recollect.errors import NotFound
 from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
 from recollect.recall.answerable import READ, reason
-from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning
+from recollect.recall.arms.graph import PER_ENTITY, SEEDS
+from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning, matched
 from recollect.recall.pack import needed, pack
 from recollect.recall.pipeline import Recalling, rank, similarity_floor
+from recollect.recall.relevance import in_window
 from recollect.recall.request import RecallRequest
-from recollect.storage.base import Filter, View
+from recollect.storage.base import Filter, Found, Keys, View
 from recollect.telemetry import Run
 from recollect.types import Arm, Memory
 
@@ -37,6 +39,7 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
         ranked,
         Why(memory_id, request.query, False, None, None, tuple(stages), None),
         key,
+        run,
     )
     if found.returned or not request.expand_hops:
         return found
@@ -44,13 +47,19 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
 
 
 def _direct(
-    with_: Recalling, view: View, request: RecallRequest, ranked: Ranked, so_far: Why, key: int
+    with_: Recalling,
+    view: View,
+    request: RecallRequest,
+    ranked: Ranked,
+    so_far: Why,
+    key: int,
+    run: Run,
 ) -> Why:
     """Through the arms, fusion, reranking and boosts into the answer, as far as it got."""
     stages = [
         *so_far.stages,
         *(
-            _arm(view, with_, ranked, arm, key, request)
+            _arm(view, with_, ranked, arm, key, request, run)
             for arm in Arm
             if arm.value not in request.without
         ),
@@ -99,7 +108,7 @@ def _filter(view: View, request: RecallRequest, key: int, memory: Memory) -> Sta
     blocks = [
         (f"its type is {memory.type.value}", "types that include it", Filter(types=allowed.types)),
         (f"its tags are {list(memory.tags)}", "tags that match", Filter(tags=allowed.tags)),
-        ("it was not known at that time", "a later as_of", Filter(as_of=allowed.as_of)),
+        (*_not_then(view, memory, one, allowed.as_of), Filter(as_of=allowed.as_of)),
     ]
     for says, need, part in blocks:
         if part != Filter() and not bool(view.allows(one, part)[0]):
@@ -107,13 +116,25 @@ def _filter(view: View, request: RecallRequest, key: int, memory: Memory) -> Sta
     return StageVerdict("filter", False, f"it is {memory.state.value}", "to be active")
 
 
+def _not_then(view: View, memory: Memory, one: Keys, as_of: int | None) -> tuple[str, str]:
+    """Why a time does not show it: it came later, or was withdrawn before."""
+    if as_of is not None and int(view.columns(one).known_from[0]) <= as_of:
+        return f"by then it was {memory.state.value}", "an earlier as_of"
+    return "it was not known at that time", "a later as_of"
+
+
 def _arm(
-    view: View, with_: Recalling, ranked: Ranked, arm: Arm, key: int, request: RecallRequest
+    view: View,
+    with_: Recalling,
+    ranked: Ranked,
+    arm: Arm,
+    key: int,
+    request: RecallRequest,
+    run: Run,
 ) -> StageVerdict:
     found = ranked.retrieved.lists.get(arm)
     if found is None:
-        reason = "no time was asked for" if arm is Arm.TEMPORAL else "the arm did not run"
-        return StageVerdict(arm.value, False, reason)
+        return StageVerdict(arm.value, False, _idle(ranked, arm, run))
     at = np.flatnonzero(found.keys == key)
     if len(at):
         place = int(at[0])
@@ -126,6 +147,17 @@ def _arm(
         )
     cut = float(found.scores[-1]) if len(found) >= ranked.depth else None
     return _missed(view, with_, ranked, arm, key, cut, request)
+
+
+def _idle(ranked: Ranked, arm: Arm, run: Run) -> str:
+    """Why an arm has no list."""
+    if arm is Arm.TEMPORAL and ranked.query.window is None:
+        return "no time was asked for"
+    parts = (arm.value,) if arm is Arm.KEYWORD else (arm.value, "embed", "semantic")
+    for failed in run.degraded:
+        if failed.part in parts:
+            return f"the arm did not run: {failed.part}: {failed.reason}"
+    return "the arm did not run"
 
 
 def _missed(
@@ -149,7 +181,12 @@ def _missed(
             {"score": score, "bar": bar},
         )
     if arm is Arm.KEYWORD:
-        return _missed_words(view, ranked, key, cut)
+        return _missed_words(view, ranked, key, cut, request)
+    if cut is not None and _among(view, ranked, arm, one, request):
+        says = {Arm.TEMPORAL: "dated inside the window", Arm.GRAPH: "linked to the best hits"}[arm]
+        return StageVerdict(
+            arm.value, False, f"{says}, but others match better", f"a score above {cut:.3f}"
+        )
     if arm is Arm.TEMPORAL and ranked.query.window is not None:
         asked = (f"[{each.start}, {each.end})" for each in ranked.query.windows)
         return StageVerdict(
@@ -160,15 +197,31 @@ def _missed(
     )
 
 
-def _missed_words(view: View, ranked: Ranked, key: int, cut: float | None) -> StageVerdict:
-    from recollect.recall.explain import matched
+def _among(view: View, ranked: Ranked, arm: Arm, one: Keys, request: RecallRequest) -> bool:
+    """Whether an arm that gives its best alone would find it further down."""
+    query, seeds = ranked.query, ranked.retrieved.lists.get(Arm.SEMANTIC, Found.nothing())
+    if arm is Arm.TEMPORAL:
+        columns = view.columns(one)
+        return any(in_window(columns, each)[0] > 0 for each in query.windows)
+    found = view.expand(seeds.keys[:SEEDS], request.allowed, PER_ENTITY, query.entities)
+    return bool(np.isin(one, found.keys)[0])
 
+
+def _missed_words(
+    view: View, ranked: Ranked, key: int, cut: float | None, request: RecallRequest
+) -> StageVerdict:
     memory = view.load([key])[key]
     held = matched(ranked.query, memory)
     asked = ", ".join(ranked.query.terms)
     if not held:
         return StageVerdict(
             "keyword", False, f"none of the terms asked for ({asked})", "one of them"
+        )
+    score = float(view.keyword_scores(ranked.query.hashes, np.array([key], np.int64))[0])
+    floor = request.floors.keyword or 0.0
+    if score < floor:
+        return StageVerdict(
+            "keyword", False, f"score {score:.3f} is under the floor", f"at least {floor:g}"
         )
     return StageVerdict(
         "keyword",
