@@ -105,6 +105,48 @@ def test_the_last_days_of_something_else_are_not_ours(query: str) -> None:
     assert read_query(query, NOW).window is None
 
 
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("What did I do in spring and fall of 2022?", ["2022-03 2022-06", "2022-09 2022-12"]),
+        ("What sold in Q1 or in Q3 of last year?", ["2025-01 2025-04", "2025-07 2025-10"]),
+        ("What broke in July, August, and September 2025?", ["2025-07 2025-08", "2025-08 2025-09", "2025-09 2025-10"]),
+        ("Whom did I meet on Monday, Tuesday and Friday of last week?", ["2026-11-02 2026-11-03", "2026-11-03 2026-11-04", "2026-11-06 2026-11-07"]),
+        ("What was sent on March 3 and on April 5, 2025?", ["2025-03-03 2025-03-04", "2025-04-05 2025-04-06"]),
+        ("What happened in December and January 2025?", ["2024-12 2025-01", "2025-01 2025-02"]),
+        ("Was geschah im Februar und im April 2025?", ["2025-02 2025-03", "2025-04 2025-05"]),
+        ("What did we do in July and August?", ["2026-07 2026-08", "2026-08 2026-09"]),
+    ],
+)  # fmt: skip
+def test_the_last_of_a_list_says_of_which_year_or_week_all_are(
+    query: str, parts: list[str]
+) -> None:
+    def whole(text: str) -> datetime:
+        return day(text if text.count("-") == 2 else f"{text}-01")
+
+    assert read_query(query, NOW).parts == tuple(
+        TimeRange(*map(whole, part.split())) for part in parts
+    )
+
+
+@pytest.mark.parametrize(
+    "when", ["May and June 2025", "May or June of 2025", "May and June last year"]
+)
+def test_months_that_may_be_names_are_of_the_year_named_after_them(when: str) -> None:
+    window = read_query(f"What did Alice do in {when}?", NOW).window
+    assert window == TimeRange(day("2025-05-01"), day("2025-07-01"))
+
+
+@pytest.mark.parametrize("query", ["Who came with April and May?", "Did April, May and June call?"])
+def test_a_list_of_names_is_no_list_of_months(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
+def test_times_that_are_not_listed_together_share_no_year() -> None:
+    read = read_query("What did Ana do in March and what did Bob do in May 2023?", NOW)
+    assert read.parts[0] == TimeRange(day("2026-03-01"), day("2026-04-01"))
+
+
 def test_no_time_no_window() -> None:
     assert read_query("Where does Alice live?", NOW).window is None
 

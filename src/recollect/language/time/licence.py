@@ -45,6 +45,8 @@ def licensed(
     if period.kind == "open":
         return 0.8 if _unfollowed(lexicon, following) else None
     before = _before(tokens, at)
+    if weak == "name" and _continues(tokens, lexicon, at):
+        return 0.8 if _unfollowed(lexicon, following) else None
     if before not in lexicon.licences.get(weak, frozenset()):
         return None
     if weak == "year":
@@ -83,6 +85,30 @@ def _rates(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
     each = lexicon.licences.get("each", frozenset())
     place = at if tokens[at].word in each else at - 1
     return place > 0 and tokens[place].word in each and tokens[place - 1].word.isdigit()
+
+
+def _continues(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
+    """Whether it goes on with a list of months: "in July and August", but not "with April and May"."""
+    first = at
+    while (listed := _item_before(tokens, lexicon, first)) is not None:
+        first = listed
+    if first == at:
+        return False
+    names = lexicon.licences.get("name", frozenset())
+    return tokens[first].word not in lexicon.weak or _before(tokens, first) in names
+
+
+def _item_before(tokens: list[Token], lexicon: Lexicon, at: int) -> int | None:
+    """The month before this item of a list: "July and", "April, and"."""
+    place = at - 1
+    while place > 0 and at - place < 3 and tokens[place].word in ("and", "or", ","):
+        place -= 1
+    found = 0 <= place < at - 1 and _is_month(tokens[place].word, lexicon)
+    return place if found else None
+
+
+def _is_month(word: str, lexicon: Lexicon) -> bool:
+    return any(pairs[0][0] == "MONTH" for _, pairs in lexicon.entries.get(word, ()))
 
 
 def _lists(word: str, lexicon: Lexicon) -> bool:

@@ -359,6 +359,19 @@ def after(period: Period, moment: datetime) -> Period:
     raise NoSuchTime("no later occurrence")
 
 
+def beside(period: Period, other: Period) -> Period:
+    """The occurrence in the year of another time, a weekday in its week; where it would come after that
+    time, the nearer one ("December and January 2023")."""
+    start = other.bounds()[0]
+    whole = unit(start, Grain.WEEK if period.kind == "weekday" else Grain.YEAR)
+    spans = [] if period.series is None else period.series(*whole)
+    if spans and spans[0][0] <= start:
+        return replace(period, start=spans[0][0], end=spans[0][1], series=None)
+    near = before(period, start, finished=False), after(period, start)
+    best = min(near, key=lambda each: abs(each.bounds()[0] - start))
+    return replace(best, weak=period.weak)
+
+
 def shift(period: Period, grain: Grain, count: float) -> Period:
     """The same day (or moment), so many units on."""
     start, end = period.bounds()

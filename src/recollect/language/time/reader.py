@@ -23,7 +23,16 @@ from recollect.language.time.lexicon import (
     tokens,
 )
 from recollect.language.time.licence import licensed, negated
-from recollect.language.time.period import Context, Direction, Period, months, settle, weekday
+from recollect.language.time.period import (
+    Context,
+    Direction,
+    NoSuchTime,
+    Period,
+    beside,
+    months,
+    settle,
+    weekday,
+)
 from recollect.language.time.rules.clock import part_of_day, part_on
 from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import begins_shape, shapes_at
@@ -35,7 +44,13 @@ _MOST_TOKENS = 4000
 _MONEY = frozenset("$€£¥#")
 _HOURS = frozenset({"clock", "clockrange"})
 _DOUBTFUL = ("MONTH", "WEEKDAY", "HOLIDAY")  # these may be names, verbs, things
+_JOINING = frozenset({"and", "orword"})
+_LEADING = frozenset({"in", "on", "the"})
+_COMMAS = frozenset(",、，")
 _ENDED = ("open", "interval")  # these tell in `within` what their ends are
+
+
+Candidate = tuple[int, int, int, str, Any]  # tokens from and to, order, category, what was read
 
 
 class Cut(NamedTuple):
@@ -179,9 +194,9 @@ def _abbreviated(reading: Reading, at: int, end: int) -> bool:
     )
 
 
-def _candidates(reading: Reading, chart: Chart) -> list[tuple[int, int, int, str, Any]]:
+def _candidates(reading: Reading, chart: Chart) -> list[Candidate]:
     """Readings of every place, longest first; supported ones before doubtful ones."""
-    found: list[tuple[int, int, int, str, Any]] = []
+    found: list[Candidate] = []
     order = 0
     for at, edges in enumerate(chart.edges):
         for category, value, end in edges:
@@ -189,7 +204,7 @@ def _candidates(reading: Reading, chart: Chart) -> list[tuple[int, int, int, str
                 order += 1
                 found.append((at, end, order, category, value))
 
-    def rank(candidate: tuple[int, int, int, str, Any]) -> tuple[int, int, int]:
+    def rank(candidate: Candidate) -> tuple[int, int, int]:
         at, end, order, category, value = candidate
         size = reading.tokens[end - 1].end - reading.tokens[at].start
         doubtful = category == "T" and value.weak is not None
@@ -207,7 +222,7 @@ def _to_utc(moment: datetime | None, anchor: datetime, zone: int | None) -> date
 
 
 def _expression(
-    reading: Reading, candidate: tuple[int, int, int, str, Any], context: Context, anchor: datetime
+    reading: Reading, candidate: Candidate, context: Context, anchor: datetime
 ) -> TimeExpression | None:
     at, end, _, category, value = candidate
     span = (reading.tokens[at].start, reading.tokens[end - 1].end)
@@ -240,6 +255,55 @@ def _expression(
     )
 
 
+def _shared(
+    reading: Reading,
+    chosen: dict[int, tuple[Candidate, TimeExpression]],
+    contexts: list[Context],
+    anchor: datetime,
+) -> list[TimeExpression]:
+    """What was read; in a list a time takes the year or the week that the next one names: "in spring and
+    fall of 2022", "on Monday and Tuesday of last week"."""
+    found: list[TimeExpression] = []
+    following: Candidate | None = None
+    for at in sorted(chosen, reverse=True):
+        candidate, expression = chosen[at]
+        if following is not None and _lists(reading, candidate[1], following[0]):
+            made = _sharing(candidate, following)
+            again = made and _expression(reading, made, contexts[at], anchor)
+            if made and again:
+                candidate, expression = made, again
+        found.append(expression)
+        following = candidate
+    return found
+
+
+def _sharing(candidate: Candidate, following: Candidate) -> Candidate | None:
+    """The candidate beside the one that follows, if that says of the same kind of time which it is."""
+    category, value, other = candidate[3], candidate[4], following[4]
+    if category != "T" or following[3] != "T" or value.fixed or not other.fixed:
+        return None
+    if value.kind not in other.within:
+        return None
+    try:
+        made = replace(beside(value, other), within=other.within)
+    except NoSuchTime:
+        return None
+    return (*candidate[:4], made)
+
+
+def _lists(reading: Reading, end: int, start: int) -> bool:
+    """Whether what stands between two times makes a list of them: "and", ", or in the", a comma."""
+    between, entries = reading.words[end:start], reading.lexicon.entries
+    comma = bool(between) and between[0] in _COMMAS
+    meant = [
+        {kind for phrase, pairs in entries.get(word, ()) if len(phrase) == 1 for kind, _ in pairs}
+        for word in between[comma : comma + 4]
+    ]
+    if not meant:
+        return comma
+    return not _JOINING.isdisjoint(meant[0]) and not any(map(_LEADING.isdisjoint, meant[1:]))
+
+
 def _read(
     reading: Reading, looks: Sequence[Direction], anchor: datetime, *, events: bool
 ) -> list[TimeExpression]:
@@ -248,7 +312,7 @@ def _read(
     contexts = [ways[direction] for direction in looks]
     chart = Chart(_grammar(), _lexical(reading, contexts), contexts)
     taken = [False] * len(reading.tokens)
-    found: list[TimeExpression] = []
+    chosen: dict[int, tuple[Candidate, TimeExpression]] = {}
     for candidate in _candidates(reading, chart):
         at, end = candidate[0], candidate[1]
         if any(taken[at:end]):
@@ -256,7 +320,8 @@ def _read(
         expression = _expression(reading, candidate, contexts[at], anchor)
         if expression is not None:
             taken[at:end] = [True] * (end - at)
-            found.append(expression)
+            chosen[at] = candidate, expression
+    found = _shared(reading, chosen, contexts, anchor)
     if events:
         found += find_events(reading.text, reading.tokens, reading.lexicon, chart, taken)
     return found

@@ -13,6 +13,7 @@ from recollect.language.time.period import (
     Period,
     after,
     before,
+    beside,
     day_of_month,
     month_day,
     narrow,
@@ -257,8 +258,14 @@ def or_earlier(context: Context, said: Period) -> Period:
 
 @rule("T", "T orword T")
 def either_month(context: Context, first: Period, second: Period) -> Period | None:
-    """In April or May: together they are months, each alone may be a name."""
-    if not first.weak == second.weak == "name" or first.kind != "month":
+    """In April or May: together they are months, each alone may be a name; nor is one in "May and
+    June 2023", of that year."""
+    if first.weak != "name" or first.kind != "month":
+        return None
+    if second.fixed and second.kind == "month" and "month" in second.within:
+        made = join(beside(first, second), second, context)
+        return replace(made, weak="name", within=second.within)
+    if second.weak != "name":
         return None
     return replace(join(first, second, context), weak="name")
 
