@@ -17,6 +17,10 @@ FIFTH_OF_MARCH = ("2024-03-05", "2024-03-06")
 YEARS = ("2020-01-01", "2023-01-01")
 FEW_WEEKS = ("2026-10-25", "2026-11-16")
 FEW_MONTHS = ("2026-08-15", "2026-11-16")
+WEEK_BEFORE_LAST = ("2026-10-26", "2026-11-02")
+WEEK_AFTER_NEXT = ("2026-11-23", "2026-11-30")
+YEAR_BEFORE_LAST = ("2024-01-01", "2025-01-01")
+NINETIES = ("1990-01-01", "2000-01-01")
 LAST_MONTH = ("2026-10-01", "2026-11-01")
 
 
@@ -31,7 +35,22 @@ LAST_MONTH = ("2026-10-01", "2026-11-01")
         ("von 2020 bis 2022", YEARS),
         ("in den letzten Wochen", FEW_WEEKS),
         ("in den vergangenen Monaten", FEW_MONTHS),
+        ("vorletzte Woche", WEEK_BEFORE_LAST),
+        ("im vorletzten Jahr", YEAR_BEFORE_LAST),
+        ("in den 90er Jahren", NINETIES),
+        ("in den 1990er-Jahren", NINETIES),
         ("l'été dernier", LAST_SUMMER),
+        ("dans les années 90", NINETIES),
+        ("dans les années 1990", NINETIES),
+        ("en los años 90", NINETIES),
+        ("negli anni 90", NINETIES),
+        ("nos anos 90", NINETIES),
+        ("上上周", WEEK_BEFORE_LAST),
+        ("上上个星期", WEEK_BEFORE_LAST),
+        ("上上个月", ("2026-09-01", "2026-10-01")),
+        ("下下周", WEEK_AFTER_NEXT),
+        ("大前天", ("2026-11-12", "2026-11-13")),
+        ("再来週", WEEK_AFTER_NEXT),
         ("la semaine dernière", LAST_WEEK),
         ("il y a deux semaines", TWO_WEEKS_AGO),
         ("entre mars et mai 2024", SPRING_2024),
@@ -98,3 +117,18 @@ def test_a_day_comes_first_where_people_write_it_so() -> None:
 )
 def test_asking_when(question: str) -> None:
     assert read_query(question, NOW).asks_when
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Was habe ich am 3. Mai gemacht?", "2026-05-03"),
+        ("Was war am 3. Mai?", "2026-05-03"),
+        ("Was war in den 90er Jahren?", "1990-01-01"),
+        ("Was war in den letzten drei Monaten?", "2026-08-15"),
+    ],
+)
+def test_german_that_begins_like_english_is_read_in_german(question: str, start: str) -> None:
+    window = read_query(question, NOW).window
+    assert window is not None and window.start is not None
+    assert window.start.date().isoformat() == start

@@ -212,6 +212,9 @@ def languages_of(folded: str, words: list[str]) -> tuple[str, ...]:
     present = frozenset(words)
     counts = {name: len(present & signature) for name, signature in _signatures().items()}
     most = max(counts.values())
-    if not most or counts["en"] == most > 1:  # a word or two of another language is no switch
+    if not most:
         return ("en",)
-    return (*(name for name, count in counts.items() if count == most and name != "en"), "en")
+    others = tuple(name for name, count in counts.items() if count == most and name != "en")
+    if counts["en"] == most > 1:  # a word or two of another language is no switch
+        return ("en", *others)
+    return (*others, "en")

@@ -97,11 +97,13 @@ def until_at_end(context: Context, start: Period, end: Period) -> Period:
     return join(start, end, context)
 
 
-@rule("T", "NUM decadepost")
+@rule("T", "NUM decadepost", "decadepre NUM")
 def marked_decade(_: Context, number: Num) -> Period | None:
-    if number.digits != 2 or number.whole % 10:
+    """90年代, 90er Jahre, les années 90."""
+    if number.digits not in (2, 4) or number.whole % 10:
         return None
-    start = year(decade_year(number.whole)).bounds()[0]
+    first = decade_year(number.whole) if number.digits == 2 else number.whole
+    start = year(first).bounds()[0]
     return Period("decade", Grain.DECADE, *unit(start, Grain.DECADE))
 
 
