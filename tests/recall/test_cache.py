@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.config import Settings
+from recollect.memory import reading
 from recollect.recall import cache as cache_module
 from recollect.recall.cache import QueryCache
 from recollect.types import StageEvent
@@ -100,6 +103,15 @@ def test_the_second_time_the_answer_is_cached_and_equal(memory: Recollect, bank:
     assert (first.cached, second.cached) == (False, True)
     assert first.results == second.results
     assert first.as_context() == second.as_context()
+
+
+def test_who_gives_no_time_asks_about_the_present(
+    memory: Recollect, bank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = (datetime(2026, 7, 10, 12, 0, second, tzinfo=UTC) for second in range(60))
+    monkeypatch.setattr(reading, "now", lambda: next(times))
+    memory.recall(bank, "What does Alice drink?")
+    assert memory.recall(bank, "What does Alice drink?", query_timestamp=None, as_of=None).cached
 
 
 def test_a_cached_answer_still_explains_itself(memory: Recollect, bank: str) -> None:

@@ -154,5 +154,7 @@ def test_a_bank_may_prefer_observations_unless_the_caller_does_not(
 ) -> None:
     memory.configure_bank("b", {"recall_prefer_observations": True})
     assert bank["tea"] not in {h.id for h in memory.recall("b", "rooibos tea")}
+    unsaid = memory.recall("b", "rooibos tea", prefer_observations=None)
+    assert bank["tea"] not in {h.id for h in unsaid}
     said = memory.recall("b", "rooibos tea", prefer_observations=False)
     assert bank["tea"] in {h.id for h in said}

@@ -180,7 +180,7 @@ def _patience(options: RecallOptions) -> float:
 
 def _as_cached(request: RecallRequest, options: Mapping[str, Any]) -> RecallRequest:
     """Who names no time asks about the present, and that is the same for a minute."""
-    if "query_timestamp" in options or "as_of" in options:
+    if options.get("query_timestamp") is not None or options.get("as_of") is not None:
         return request
     return replace(request, now=request.now.replace(second=0, microsecond=0))
 

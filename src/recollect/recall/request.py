@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, cast, get_args
@@ -113,14 +113,14 @@ def recall_request(
 
 
 def configured(
-    request: RecallRequest, config: Mapping[str, Any], asked: Collection[str]
+    request: RecallRequest, config: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> RecallRequest:
     """The request as the bank's settings have it, where the caller did not say."""
     if not config:
         return request
     off = {part for name, part in BANK_PARTS.items() if config.get(name) is False}
     prefer = request.prefer_observations
-    if "prefer_observations" not in asked:
+    if asked.get("prefer_observations") is None:
         prefer = bool(config.get("recall_prefer_observations", False))
     return replace(request, without=request.without | off, prefer_observations=prefer)
 
