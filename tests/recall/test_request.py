@@ -66,6 +66,10 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("window of three", {"temporal_window": ("2026-01-01", "2026-02-01", "2026-03-01")}),
     ("window a text", {"temporal_window": "2026-01"}),
     ("window with a malformed start", {"temporal_window": ("soon", None)}),
+    (
+        "window with an unknown field",
+        {"temporal_window": {"start": "2026-01-01", "stop": "2026-02-01"}},
+    ),
     ("window open at both ends", {"temporal_window": (None, None)}),
     ("window that ends before it starts", {"temporal_window": ("2026-05-01", "2026-04-01")}),
     ("min_score over 1", {"min_score": 1.5}),

@@ -303,6 +303,8 @@ def _window(given: Any) -> Window | None:
         return given
     if isinstance(given, Mapping):
         ends = cast("Mapping[str, Any]", given)
+        for name in ends:
+            _one_of("a field of temporal_window", name, ("start", "end"))
         start, end = ends.get("start"), ends.get("end")
     elif (
         isinstance(given, Sequence)
