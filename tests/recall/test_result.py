@@ -28,6 +28,26 @@ def test_the_context_is_dated_cited_and_best_first(memory: Recollect, story: str
     assert [line.split("]")[0] for line in lines] == [f"[{n}" for n in range(1, len(lines) + 1)]
 
 
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("Ines moved to Lisbon yesterday.", "2024-06-01"),
+        ("Ines moved to Lisbon in March 2024.", "2024-03"),
+        ("Ines moved to Lisbon in 2019.", "2019"),
+        ("Ines moved to Lisbon on 3 May 2024.", "2024-05-03"),
+        ("Ines lived in Lisbon from May to July 2023.", "2023-05-01 to 2023-07-31"),
+        ("Ines lived in Lisbon in the summer of 2021.", "2021-06-01 to 2021-08-31"),
+    ],
+)
+@pytest.mark.parametrize("zone", ["-08:00", "+00:00", "+09:00"])
+def test_the_context_dates_no_closer_than_it_was_told_and_by_the_days_of_who_told_it(
+    memory: Recollect, text: str, date: str, zone: str
+) -> None:
+    bank = f"told-{date}-{zone}"
+    memory.retain(bank, text, timestamp=f"2024-06-02T10:00:00{zone}")
+    assert memory.recall(bank, "Ines in Lisbon").as_context() == f"[1] ({date}) {text}"
+
+
 def test_the_context_leaves_noise_out(memory: Recollect, diary: str) -> None:
     result = memory.recall(diary, "Who swam in the lake?", query_timestamp=ANCHOR, min_score=0.0)
     worth = [h for h in result if h.band is not Band.NOISE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from html import escape
 from typing import Any
 
@@ -21,6 +22,8 @@ from recollect.types import (
 )
 
 SUMMARY_LENGTH = 160
+_NOON, _SHORTEST_DAY = timedelta(hours=12), timedelta(hours=23)
+_FORMS = {"month": (timedelta(days=32), "%Y-%m"), "year": (timedelta(days=367), "%Y")}  # of one
 NOTHING = "Nothing is known about this."
 NOT_GIVEN = "What is known about this cannot be given"
 
@@ -207,11 +210,28 @@ def _unfolding(hit: Hit) -> str:
 
 
 def _line(memory: Memory) -> str:
-    date = memory.occurred_start or memory.mentioned_at
+    date = _dated(memory)
     said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
     parts = [
-        f"({date:%Y-%m-%d})" if date else "",
+        f"({date})" if date else "",
         said,
         "(since replaced)" if memory.superseded_by else "",
     ]
     return " ".join(p for p in parts if p)
+
+
+def _dated(memory: Memory) -> str | None:
+    """When it happened, or was said. What was told by the month or the year is no day of it."""
+    start, end, grain = memory.occurred_start, memory.occurred_end, memory.occurred_grain
+    if start is None or end is None or end <= start:
+        told = start or memory.mentioned_at
+        return f"{told:%Y-%m-%d}" if told else None
+    first, last = start, end - timedelta(microseconds=1)
+    if (
+        grain and end - start >= _SHORTEST_DAY
+    ):  # days of who told it, which begin at any hour in UTC
+        first, last = start + _NOON, end - _NOON
+    longest, form = _FORMS.get(grain or "", (_SHORTEST_DAY, "%Y-%m-%d"))
+    if end - start <= longest or first.date() == last.date():
+        return first.strftime(form)
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
