@@ -92,6 +92,12 @@ def test_periods(phrase: str, start: str, end: str) -> None:
         ("earlier this year", "2026-01-01", "2026-11-16"),
         ("around Christmas 2024", "2024-12-22", "2024-12-29"),
         ("the year before last", "2024-01-01", "2025-01-01"),
+        ("this month last year", "2025-11-01", "2025-12-01"),
+        ("on this day last year", "2025-11-15", "2025-11-16"),
+        ("last year, this week", "2025-11-10", "2025-11-17"),
+        ("at this time last year", "2025-11-01", "2025-12-01"),
+        ("this time last week", "2026-11-08", "2026-11-09"),
+        ("heute vor einem Jahr", "2025-11-15", "2025-11-16"),
     ],
 )
 def test_relative_times(phrase: str, start: str, end: str) -> None:

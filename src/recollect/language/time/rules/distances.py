@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.language.time.calendar import ORDER
+from recollect.language.time.calendar import ORDER, add
 from recollect.language.time.grammar import rule
 from recollect.language.time.period import (
     Context,
@@ -15,6 +15,7 @@ from recollect.language.time.period import (
     before,
     fixed,
     settle,
+    unit_at,
     weekend,
 )
 from recollect.language.time.rules.numbers import Duration, duration
@@ -31,6 +32,41 @@ def _based(context: Context, base: Period) -> Period:
     ):
         raise NoSuchTime("nothing to count from")
     return settle(base, context)
+
+
+_UNITS = frozenset({"day", "week", "month", "quarter", "year"})
+# What "this time" means a year, a month or a week ago.
+_ABOUT = {Grain.YEAR: Grain.MONTH, Grain.MONTH: Grain.WEEK, Grain.WEEK: Grain.DAY}
+
+
+@rule("T", "REL ONE comma? REL ONE")
+def this_unit_of_another(
+    context: Context, rel: int, name: str, other: int, whole: str
+) -> Period | None:
+    """This month last year; last year, this week."""
+    if rel and not other:
+        rel, name, other, whole = other, whole, rel, name
+    if rel or not other or not _UNITS.issuperset((name, whole)):
+        return None
+    if ORDER[Grain(name)] >= ORDER[Grain(whole)]:
+        return None
+    return unit_at(add(context.now, Grain(whole), min(other, 1)), Grain(name))
+
+
+@rule("T", "thistime REL ONE")
+def this_time_of_another(context: Context, other: int, whole: str) -> Period | None:
+    """This time last year: about then, a month of it."""
+    about = next((fine for grain, fine in _ABOUT.items() if grain.value == whole), None)
+    if about is None or not other:
+        return None
+    return unit_at(add(context.now, Grain(whole), min(other, 1)), about)
+
+
+@rule("T", "DAY preago DUR")
+def day_then(context: Context, day: int, said: Duration) -> Period:
+    """Heute vor einem Jahr."""
+    start = said.shift(context.today + _DAY * day, -1)
+    return Period("point", Grain.DAY, start, start + _DAY)
 
 
 @rule("T", "DUR before_ the? T")
