@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp_clients import connected
 
 import recollect
+from recollect.errors import ModelError
 from recollect.mcp.tools import TOOLS
 from recollect.testing import open_fake
 
@@ -69,6 +72,19 @@ async def test_noise_is_shown_to_who_sets_a_floor_of_zero(filled: recollect.Reco
     async with connected(filled) as agent:
         reply = await agent("recall", query="Which team has the wifi password?", min_score=0)
     assert "noise" in {hit["band"] for hit in reply.data["results"]}
+
+
+async def test_what_could_not_be_searched_is_not_called_unknown(
+    filled: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Sequence[str]) -> Any:
+        raise ModelError("the embedding service does not answer", hint="start it")
+
+    monkeypatch.setattr(filled.embedder, "encode_queries", fails)
+    async with connected(filled) as agent:
+        reply = await agent("recall", query="Which tea does Zoltan like?")
+    assert reply.data["results"] == [] and not reply.data["nothing_known"]
+    assert "Nothing is known" not in reply.text and "Answered without embed" in reply.text
 
 
 async def test_an_unknown_bank_knows_nothing_and_names_those_there_are(

@@ -32,6 +32,10 @@ UNKNOWN = (
     "Nothing is known about this. If it should be, ask once more in other words; otherwise do not "
     "guess: ask the user, or find out and retain it."
 )
+UNSEEN = (
+    "Nothing was found, but not everything could be searched: it may be known all the same. Ask once "
+    "more later, and do not guess."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def recalled(result: RecallResult, found: Found, verbosity: Verbosity) -> Answer
     out: dict[str, Any] = {
         "bank": result.bank,
         "results": [hit_object(hit, verbosity) for hit in found.shown],
-        "nothing_known": not found.shown and not found.given,
+        "nothing_known": _nothing(found) and not _unseen(result),
     }
     if found.given:
         out["already_given"] = [hit.id for hit in found.given]
@@ -70,6 +74,15 @@ def recalled(result: RecallResult, found: Found, verbosity: Verbosity) -> Answer
     out["advice"] = " ".join(_notes(result, found))
     lines = [hit_lines(hit, verbosity) for hit in found.shown]
     return Answer("\n".join([*lines, *_notes(result, found)]), out)
+
+
+def _nothing(found: Found) -> bool:
+    return not found.shown and not found.given
+
+
+def _unseen(result: RecallResult) -> bool:
+    """Whether a search that failed or was late may have found something."""
+    return bool(result.degraded) and not result.nothing_known
 
 
 def _notes(result: RecallResult, found: Found) -> list[str]:
@@ -87,8 +100,8 @@ def _notes(result: RecallResult, found: Found) -> list[str]:
         )
     if found.more:
         notes.append(f"{found.more} more with a larger k.")
-    if not found.shown and not found.given:
-        notes.append(UNKNOWN)
+    if _nothing(found):
+        notes.append(UNSEEN if _unseen(result) else UNKNOWN)
     notes += [f"Answered without {d.part}: {d.reason}." for d in result.degraded]
     return notes
 
