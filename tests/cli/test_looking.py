@@ -70,6 +70,26 @@ def test_the_store_can_come_from_the_environment(
     assert run("stats", "alice", "--json").json["memories"] == 6
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_a_store_and_settings_on_the_command_line_win_over_the_environment(
+    run: Any, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("budget_mid = 250\n", "utf-8")
+    monkeypatch.setenv("RECOLLECT_DB", str(tmp_path / "another.db"))
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "another.toml"))
+    typed = ("--db", store, "--config", file)
+    config = run(*typed, "config", "--json") if before else run("config", "--json", *typed)
+    assert config.json["db"] == {"value": str(store), "origin": "argument"}
+    assert config.json["budget_mid"]["value"] == 250
+    stats = (
+        run(*typed, "stats", "alice", "--json")
+        if before
+        else run("stats", "alice", "--json", *typed)
+    )
+    assert stats.json["memories"] == 6
+
+
 def test_doctor_finds_a_sound_store_sound(ask: Any) -> None:
     ran = ask("doctor", "--json")
     assert (ran.code, ran.json["ok"]) == (0, True)

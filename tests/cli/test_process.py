@@ -98,6 +98,7 @@ def test_help_needs_nothing_heavy_of_the_command_line() -> None:
 def test_the_shell_completes_the_names_of_banks(store: Path) -> None:
     typed = f"recollect --db {store} recall al"
     env = {"_RECOLLECT_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": "4"}
+    env["RECOLLECT_DB"] = str(store.with_name("another.db"))  # what is typed wins
     ran = subprocess.run(
         RECOLLECT,
         env={**os.environ, **env},

@@ -12,11 +12,12 @@ import typer
 def bank_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """For the shell's completion. Whatever is wrong with the store, completion stays quiet:
     the command itself will tell."""
-    from recollect.cli.session import Session
+    from recollect.cli.session import Session, typed
     from recollect.errors import RecollectError
 
     above = ctx.parent.params if ctx.parent is not None else {}
-    given = {**above, **{k: v for k, v in ctx.params.items() if v is not None}}
+    own = {k: typed(ctx, k, v) for k, v in ctx.params.items()}
+    given = {**above, **{k: v for k, v in own.items() if v is not None}}
     session = Session(given.get("db"), given.get("config"))
     try:
         with session.open_existing() as memory:

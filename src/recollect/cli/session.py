@@ -162,7 +162,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def run(ctx: typer.Context, **given: Any) -> None:
-        options = {name: given.pop(name) for name in common}
+        options = {name: typed(ctx, name, given.pop(name)) for name in common}
         above = ctx.obj if isinstance(ctx.obj, Session) else Session()
         session = above.over(options["db"], options["config"], options["as_json"])
         for name, kind in together.items():
@@ -186,6 +186,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__  # or the signature of what is wrapped would be read instead
     return run
+
+
+def typed(ctx: typer.Context, name: str, value: Any) -> Any:
+    """An option of a command as it was typed. The environment is asked before the command already:
+    asked again here, it would win over what was typed there."""
+    source = ctx.get_parameter_source(name)
+    return None if source is not None and source.name == "ENVIRONMENT" else value
 
 
 def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
