@@ -46,6 +46,25 @@ def test_empty_gold_means_unanswerable_and_no_gold_means_unjudged(example: Path)
     assert [q.answerable for q in read_jsonl(example).queries] == [True, False, None]
 
 
+@pytest.mark.parametrize("name", ["mine.jsonl.gz", "mine.json.gz"])
+@pytest.mark.parametrize("part", [slice(0, 60), slice(0, 10)])
+def test_a_packed_file_that_was_cut_short_is_refused(
+    tmp_path: Path, name: str, part: slice
+) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(EXAMPLE.encode())[part])
+    with pytest.raises(DatasetError, match="cannot be unpacked"):
+        load(tmp_path / name)
+
+
+def test_a_packed_file_with_wrong_bytes_is_refused(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(EXAMPLE.encode() * 3))
+    for wrong in (4 * [0xFF], 4 * [0x00]):
+        packed[40:44] = bytes(wrong)
+        (tmp_path / "mine.jsonl.gz").write_bytes(packed)
+        with pytest.raises(DatasetError):
+            load(tmp_path / "mine.jsonl.gz")
+
+
 @pytest.mark.parametrize("name", ["copy.jsonl", "copy.jsonl.gz"])
 def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path, name: str) -> None:
     dataset = read_jsonl(example)
