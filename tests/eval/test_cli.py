@@ -87,6 +87,26 @@ def test_many_categories_are_readable_in_a_narrow_terminal(
     assert "…" not in shown
 
 
+def test_a_terminal_too_narrow_for_a_table_still_shows_all_of_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = run(str(file)).stdout
+    assert all(name in shown for name in ("all-evidence@10", "category", "where", "stage fuse"))
+    assert "…" not in shown
+
+
+def test_names_from_the_file_are_shown_as_they_are(tmp_path: Path) -> None:
+    names = ("[/]", "[hop]", "a:smile:b", "red \x1b[31m")
+    asked = [{"query": "Who moved?", "gold": ["u1"], "category": name} for name in names]
+    path = tmp_path / "mine[1].jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in (LINES[0], *asked)))
+    result = run(str(path), "--k", "10")
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in ("mine[1]: ", "[/]", "[hop]", "a:smile:b"))
+    assert "\x1b" not in result.stdout
+
+
 def test_stages_and_cpu_are_timed(file: Path) -> None:
     latency = json.loads(run(str(file), "--json").stdout)["latency"]
     assert latency["cpu"]["p50"] > 0

@@ -14,6 +14,7 @@ from recollect.cli.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from rich.console import Console
     from rich.table import Table
 
     from recollect.eval.data import Dataset
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.filing import Target
 
 BY_CATEGORY = ("recall@{k}", "ndcg@10", "abstention_recall", "forbidden@10")
+ENOUGH = 100  # columns that hold every figure whole, with names of usual length
 BY_PART = ("recall@{k}", "ndcg@10", "all-evidence@{k}")
 
 
@@ -212,39 +214,33 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _print(report: Report) -> None:
-    from rich.console import Console
-
+    from recollect.cli.output import console, flat
     from recollect.eval.report import TIMES, remarks, times
 
-    console = Console()
-    console.print(f"[bold]{report.dataset}[/]: {report.queries:,} queries, {report.units:,} units")
+    out = console()
+    counted = f"{report.queries:,} queries, {report.units:,} units"
+    out.print(f"{flat(report.dataset)}: {counted}", style="bold")
     for remark in remarks(report):
-        console.print(remark, style="dim", highlight=False)
-    console.print(
-        _table(
-            "",
-            ("mean", "95 % interval", "queries"),
-            {m: _cells(f) for m, f in report.overall.items()},
-        )
-    )
+        out.print(flat(remark), style="dim")
+    measured = {m: _cells(f) for m, f in report.overall.items()}
+    _show(out, _table("", ("mean", "95 % interval", "queries"), measured))
     if len(report.by_category) > 1:
         shown = _shown(BY_CATEGORY, report)
         rows = {
             name: [_cell(figures.get(m)) for m in shown]
             for name, figures in report.by_category.items()
         }
-        console.print(_table("category", shown, rows))
+        _show(out, _table("category", shown, rows))
     if report.ablations:
         shown = _shown(BY_PART, report)
         parts = {"as shipped": report.overall, **report.ablations}
-        console.print(
-            _table("parts", shown, {n: [_cell(f.get(m)) for m in shown] for n, f in parts.items()})
-        )
+        rows = {n: [_cell(f.get(m)) for m in shown] for n, f in parts.items()}
+        _show(out, _table("parts", shown, rows))
     spent = {
         name: ["–" if ms is None else f"{ms:.2f}" for ms in found]
         for name, found in times(report).items()
     }
-    console.print(_table("a recall, ms", TIMES, spent))
+    _show(out, _table("a recall, ms", TIMES, spent))
 
 
 def _shown(measures: Iterable[str], report: Report) -> list[str]:
@@ -252,16 +248,27 @@ def _shown(measures: Iterable[str], report: Report) -> list[str]:
     return [m for m in (name.format(k=k) for name in measures) if m in report.overall]
 
 
+def _show(out: Console, table: Table) -> None:
+    """Whole, though the terminal be narrower: a figure that is cut, or has lost its name, is none."""
+    from rich.measure import Measurement
+
+    wanted = Measurement.get(out, out.options.update(width=ENOUGH), table).maximum
+    out.width = max(out.width, wanted)
+    out.print(table)
+
+
 def _table(corner: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]]) -> Table:
     """Names to the left, however many; few columns, so that it fits a terminal."""
     from rich.table import Table
 
+    from recollect.cli.output import flat
+
     table = Table(box=None, header_style="bold", title="", title_style="")
-    table.add_column(corner)
+    table.add_column(corner, overflow="fold")
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for name, cells in rows.items():
-        table.add_row(name, *cells)
+        table.add_row(flat(name), *cells)
     return table
 
 
