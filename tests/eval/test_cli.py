@@ -124,6 +124,8 @@ def test_a_gate_that_holds_exits_with_0_and_one_that_does_not_with_1(file: Path)
         ("--fail-under", "nonsense"),
         ("--fail-under", "recall@7=0.5"),
         ("--k", "0"),
+        ("--k", "²"),
+        ("--k", "99999999999999999999"),
         ("--format", "tarot"),
         ("--split", "holdout"),
         ("--bank", "nobody"),

@@ -179,7 +179,8 @@ def _cut_offs(text: str) -> tuple[int, ...]:
     from recollect.eval.trouble import DatasetError
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdigit() and int(part) > 0 for part in parts):
+    # ten digits and more are beyond what the measures can count
+    if not all(p.isdecimal() and len(p) < 10 and int(p) > 0 for p in parts or [""]):
         raise DatasetError(f"{text!r} is not a list of cut-offs", hint="e.g. --k 5,10,20")
     return tuple(sorted({int(part) for part in parts}))
 
