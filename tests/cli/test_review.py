@@ -117,6 +117,14 @@ def test_all_means_what_would_be_listed(own: Any) -> None:
     assert ids(own("review", "b", "--json")) == {"stale", "aging"}
 
 
+def test_all_means_every_bank_though_their_ids_be_the_same(own: Any, store: Path) -> None:
+    with recollect.open(store) as memory:
+        memory.import_bank(memory.export("b"), "copy")
+    retired = own("review", "--state", "stale", "--retire", "all", "--json").json["retired"]
+    assert {(m["bank"], m["id"]) for m in retired} == {("b", "stale"), ("copy", "stale")}
+    assert ids(own("review", "--state", "stale", "--json")) == set()
+
+
 def test_a_new_end_can_be_set(own: Any) -> None:
     own("review", "b", "over", "--set-valid-until", "2099-01-01")
     assert own("load", "b", "over", "--json").json["valid_until"].startswith("2099-01-01")

@@ -121,10 +121,10 @@ class _Asked:
         """`all` is everything that would be listed."""
         from recollect.errors import InvalidInput
 
-        out: dict[str, Memory] = {}
+        out: dict[tuple[str, str], Memory] = {}  # a copy of a bank has the same ids
         for memory_id in ids:
             if memory_id == ALL:
-                out |= {d.memory.id: d.memory for d in self.due()}
+                out |= {(d.memory.bank, d.memory.id): d.memory for d in self.due()}
                 continue
             if len(self.banks) != 1:
                 raise InvalidInput(
@@ -132,7 +132,7 @@ class _Asked:
                     hint="name the bank: recollect review BANK --renew ID",
                 )
             found = self.memory.load(self.banks[0], memory_id)
-            out[found.id] = found
+            out[found.bank, found.id] = found
         return list(out.values())
 
 
