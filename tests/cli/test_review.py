@@ -202,3 +202,9 @@ def test_in_a_terminal_it_asks_one_by_one(store: Path, tmp_path: Path) -> None:
         assert memory.load("b", "expired").state.value == "invalidated"
         assert memory.load("b", "stale").text == "The index is rebuilt hourly."
         assert [d.memory.id for d in memory.due("b")] == ["over", "aging"]
+
+
+def test_ending_the_questions_early_says_what_was_done(store: Path, tmp_path: Path) -> None:
+    said = _typed(store, "t\nr\n\x04", tmp_path)  # Ctrl-D
+    assert "1 retired, 1 renewed" in said
+    assert "error" not in said

@@ -265,7 +265,10 @@ def _told(one: Due) -> str:
 def _choice() -> str:
     names = ", ".join(f"[{key}] {what}" for key, what in _CHOICES.items())
     while True:
-        given = typer.prompt(names, default="s", show_default=False).strip().lower()
+        try:
+            given = typer.prompt(names, default="s", show_default=False).strip().lower()
+        except typer.Abort:  # Ctrl-C or Ctrl-D: what was chosen so far is done and is told
+            return "q"
         if given[:1] in _CHOICES:
             return "t" if given.startswith("ret") else given[:1]
 
