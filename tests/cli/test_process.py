@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -9,6 +10,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+import recollect
 
 RECOLLECT = [sys.executable, "-m", "recollect"]
 PATIENCE_S = 120
@@ -72,6 +77,29 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130 and said.startswith("error: interrupted")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_locale_that_is_not_utf8_ends_no_command_and_json_stays_utf8(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = tmp_path / "m.db"
+    text = "Ana moved to 東京 – and likes 🍣."
+    with recollect.open(path) as memory:
+        memory.retain("ana", {"text": text})
+
+    def out(*arguments: str) -> bytes:
+        env = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        command = [*RECOLLECT, "--db", str(path), *arguments]
+        return subprocess.run(
+            command, env=env, capture_output=True, timeout=PATIENCE_S, check=True
+        ).stdout
+
+    assert b"Ana moved to \\u6771\\u4eac" in out("memories", "ana")
+    assert b"score = " in out("recall", "ana", "Ana", "--explain")
+    assert json.loads(out("memories", "ana", "--json"))[0]["text"] == text
+    lines = [json.loads(line) for line in out("export", "ana").splitlines()]
+    assert text in [line["memory"]["text"] for line in lines if "memory" in line]
 
 
 def test_version() -> None:

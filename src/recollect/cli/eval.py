@@ -199,10 +199,10 @@ def _publish(
             file.write(render(report, verdicts).encode())
         typer.echo(f"wrote {target.path}", err=True)
     if as_json:
-        import orjson
+        from recollect.cli.output import emit
 
-        whole = report.as_dict() | {"gate": [_verdict(verdict) for verdict in verdicts]}
-        typer.echo(orjson.dumps(whole, option=orjson.OPT_INDENT_2).decode())
+        gate = [_verdict(verdict) for verdict in verdicts]
+        emit(report.as_dict() | {"gate": gate}, indented=True)
     else:
         _print(report)
     for verdict in verdicts:

@@ -55,11 +55,29 @@ def terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def emit(value: Any) -> None:
+def any_locale() -> None:
+    """Where the locale is not UTF-8, what it cannot show is written as its code, as stderr does: no
+    text that somebody wrote may end a command."""
+    _reconfigure(errors="backslashreplace")
+
+
+def _as_utf8() -> None:
+    """JSON is UTF-8 in every locale."""
+    _reconfigure(encoding="utf-8")
+
+
+def _reconfigure(**how: str) -> None:
+    reconfigure = getattr(sys.stdout, "reconfigure", None)  # a stand-in for stdout has none
+    if reconfigure is not None:
+        reconfigure(**how)
+
+
+def emit(value: Any, *, indented: bool | None = None) -> None:
     """One JSON value on stdout: indented for eyes, on one line for programs."""
     import orjson
 
-    option = orjson.OPT_INDENT_2 if terminal() else 0
+    _as_utf8()
+    option = orjson.OPT_INDENT_2 if indented or (indented is None and terminal()) else 0
     _write(orjson.dumps(value, default=_plain, option=option | orjson.OPT_NON_STR_KEYS))
 
 
@@ -67,6 +85,7 @@ def emit_lines(values: Iterable[Mapping[str, Any]]) -> int:
     """JSON Lines on stdout; gives how many."""
     import orjson
 
+    _as_utf8()
     count = 0
     for value in values:
         _write(orjson.dumps(value, default=_plain))

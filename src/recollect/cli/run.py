@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from recollect.cli.app import app
+from recollect.cli.output import any_locale, error_lines, error_object, printable
 from recollect.errors import ConfigError, InvalidInput, NotFound, RecollectError
 
 FAILED, UNUSABLE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
@@ -28,6 +29,7 @@ _Unusable: type[Exception] = next(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    any_locale()
     if any(not _is_text(argument) for argument in given):
         return _unusable(given, "an argument is not UTF-8 text", "convert it, or give it on stdin")
     try:
@@ -106,8 +108,6 @@ def _pipe_closed() -> int:
 
 
 def _say(given: Sequence[str], kind: str, message: str, hint: str | None) -> None:
-    from recollect.cli.output import error_lines, error_object, printable
-
     before_rest = given[: given.index("--")] if "--" in given else given
     if "--json" in before_rest:
         sys.stderr.write(error_object(kind, message, hint) + "\n")
