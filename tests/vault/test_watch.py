@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -103,6 +104,28 @@ def test_a_memory_of_another_process_becomes_a_note(
         other.retain(BANK, "Priya prefers coffee.")
     assert _first(watching, "written") == ["memories/Priya prefers coffee.md"]
     assert _soon((vault / "memories" / "Priya prefers coffee.md").exists)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_pipe_hears_of_a_change_when_it_happens(
+    db: Path, vault: Path, form: tuple[str, ...]
+) -> None:
+    saved(vault / "a.md", "Tea is served at four.")
+    command = [sys.executable, "-m", "recollect", "--db", str(db), "vault", "sync", str(vault)]
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        [*command, "--bank", BANK, "--watch", *form], stdout=subprocess.PIPE, text=True, env=env
+    )
+    patience = threading.Timer(PATIENCE, process.kill)
+    patience.start()
+    try:
+        assert process.stdout is not None
+        assert "a.md" in process.stdout.readline()
+        assert process.poll() is None
+    finally:
+        patience.cancel()
+        process.kill()
+        process.wait()
 
 
 def test_it_ends_cleanly(watching: Watching) -> None:

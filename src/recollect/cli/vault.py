@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,6 +111,7 @@ def _watch(session: Session, memory: Recollect, bank: str, folder: Path, options
                 emit(report.as_dict())
             else:
                 _tell(report, bank)
+            sys.stdout.flush()  # whoever reads a pipe waits for this one, not for the end
     except KeyboardInterrupt:  # how a watch is meant to end: every sync so far is complete
         if not session.json:
             talk("stopped")
