@@ -54,6 +54,16 @@ def test_a_unit_said_twice_is_found_by_either_id(memory: recollect.Recollect) ->
     assert system.gold_key(bank, "again") in system.search(bank, bank.queries[0]).ids
 
 
+@pytest.mark.parametrize("text", ["who repaired the kayak " * 200, "谁修好了皮划艇？" * 100])
+def test_a_query_too_long_for_recall_is_asked_by_its_beginning(
+    memory: recollect.Recollect, text: str
+) -> None:
+    bank = Bank("b", (Unit("u1", "My sister repaired the kayak."),), (Query("q", text),))
+    system = Recollect(memory)
+    system.index(bank)
+    assert system.search(bank, bank.queries[0]).wall_ms > 0
+
+
 def test_a_variant_asks_the_same_banks_without_a_part(memory: recollect.Recollect) -> None:
     bank = Bank(
         "b", (Unit("u", "Ana repaired the kayak."),), (Query("q", "kayak repairs", ("u",)),)

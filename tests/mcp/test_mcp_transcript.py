@@ -117,6 +117,16 @@ def test_of_a_pasted_log_the_beginning_is_kept() -> None:
     assert count_tokens(pieces("word " * 9000)[0]) <= PIECE
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["我昨天去了北京，见到了老朋友。" * 40, "https://example.com/" + "part/" * 300, "ก" * 900],
+)
+def test_a_long_line_without_spaces_is_cut_and_not_lost(line: str) -> None:
+    (cut,) = pieces(line)
+    assert line.startswith(cut)
+    assert PIECE * 0.9 <= count_tokens(cut) <= PIECE
+
+
 # --- the spool -------------------------------------------------------------------------------
 
 

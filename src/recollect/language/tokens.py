@@ -10,8 +10,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\s\w]+|_+|\n+")
+# A character of a script without spaces is a word: a Chinese paragraph is not one of them.
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
+    r"|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+)
 _LEAN = 1.06  # above the mean ratio to the exact count, so that a budget is kept
 
 
@@ -31,10 +37,16 @@ def count_tokens(text: str) -> int:
 
 
 def truncate(text: str, max_tokens: int) -> str:
-    """The longest prefix of whole words within `max_tokens`."""
+    """The longest prefix of whole words within `max_tokens`. Where even the first word is longer,
+    as much of it as fits: a log line, a link, or a script whose words we cannot tell apart."""
     if count_tokens(text) <= max_tokens:
         return text
-    ends = [m.end() for m in re.finditer(r"\S+", text)] or [len(text)]
+    words = [m.end() for m in _WORD.finditer(text)]
+    return _fitting(text, words, max_tokens) or _fitting(text, range(1, len(text)), max_tokens)
+
+
+def _fitting(text: str, ends: Sequence[int], max_tokens: int) -> str:
+    """The longest prefix that stops at one of `ends`."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2
