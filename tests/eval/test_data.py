@@ -46,6 +46,12 @@ def test_empty_gold_means_unanswerable_and_no_gold_means_unjudged(example: Path)
     assert [q.answerable for q in read_jsonl(example).queries] == [True, False, None]
 
 
+def test_a_path_may_be_a_text(example: Path, tmp_path: Path) -> None:
+    dataset = load(str(example))
+    write_jsonl(dataset, str(tmp_path / "copy.jsonl"))
+    assert read_jsonl(str(tmp_path / "copy.jsonl"), dataset.name) == dataset
+
+
 @pytest.mark.parametrize("name", ["mine.jsonl.gz", "mine.json.gz"])
 @pytest.mark.parametrize("part", [slice(0, 60), slice(0, 10)])
 def test_a_packed_file_that_was_cut_short_is_refused(

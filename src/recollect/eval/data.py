@@ -85,8 +85,9 @@ class Dataset:
         return (unit for bank in self.banks for unit in bank.units)
 
 
-def read_jsonl(path: Path, name: str | None = None) -> Dataset:
+def read_jsonl(path: str | Path, name: str | None = None) -> Dataset:
     """The simple format; units and queries may come in any order."""
+    path = Path(path)
     units: dict[str, list[Unit]] = {}
     queries: dict[str, list[Query]] = {}
     for number, record in json_lines(path):
@@ -109,8 +110,9 @@ def read_jsonl(path: Path, name: str | None = None) -> Dataset:
     return Dataset(name or _stem(path), banks)
 
 
-def write_jsonl(dataset: Dataset, path: Path) -> None:
+def write_jsonl(dataset: Dataset, path: str | Path) -> None:
     """The inverse of read_jsonl: every converter's result can be kept, looked at and edited."""
+    path = Path(path)
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "wb") as out:
         for bank in dataset.banks:

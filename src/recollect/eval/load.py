@@ -13,8 +13,9 @@ from recollect.eval.trouble import DatasetError
 FORMATS = ("auto", "jsonl", "locomo", "longmemeval", "conversations", "corpus", "precisionmem")
 
 
-def load(path: Path, form: str = "auto") -> Dataset:
+def load(path: str | Path, form: str = "auto") -> Dataset:
     """Read `path`; `auto` looks at the file's name and shape."""
+    path = Path(path)
     if form not in FORMATS:
         raise DatasetError(f"unknown format {form!r}", hint="one of " + ", ".join(FORMATS))
     if not path.exists():
