@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import sys
+import threading
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -64,6 +68,19 @@ def test_json_goes_to_stdout_and_holds_every_figure(file: Path) -> None:
     assert result.exit_code == 0
     assert report["overall"]["recall@10"]["value"] == 1.0
     assert set(report["by_category"]) == {"where", "who", "what"}
+
+
+def test_a_file_may_come_through_a_pipe(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(file.read_bytes()),))
+    writing.start()
+    assert json.loads(run(str(pipe), "--json").stdout)["units"] == 3
+    writing.join()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(file.read_bytes())))
+    assert json.loads(run("-", "--json").stdout)["units"] == 3
 
 
 def test_a_store_that_is_not_there_is_said_and_not_made(tmp_path: Path) -> None:

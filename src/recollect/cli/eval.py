@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import Force
+from recollect.cli.arguments import Force, stdin_bytes
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def eval_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Units and queries: .jsonl, LoCoMo, LongMemEval, or a folder."
+            metavar="FILE|-",
+            help="Units and queries: .jsonl, LoCoMo, LongMemEval, or a folder; - for stdin.",
         ),
     ],
     bank: Annotated[
@@ -116,11 +117,10 @@ def _dataset(
     file: Path, form: str, split: str | None, banks: list[str] | None, sample: int | None
 ) -> Dataset:
     from recollect.eval.data import only_banks, some_queries
-    from recollect.eval.load import load
     from recollect.eval.splits import Split, select
     from recollect.eval.trouble import DatasetError
 
-    dataset = load(file, form)
+    dataset = _loaded(file, form)
     if split is not None:
         if split not in tuple(Split):
             raise DatasetError(f"unknown split {split!r}", hint="one of " + ", ".join(Split))
@@ -134,6 +134,20 @@ def _dataset(
     elif banks:
         dataset = only_banks(dataset, banks)
     return dataset if sample is None else some_queries(dataset, sample)
+
+
+def _loaded(file: Path, form: str) -> Dataset:
+    """What comes through a pipe is there once, and is looked at before it is read: it is kept."""
+    from tempfile import TemporaryDirectory
+
+    from recollect.eval.load import load
+
+    if str(file) != "-" and not file.is_fifo():
+        return load(file, form)
+    with TemporaryDirectory(prefix="recollect-") as folder:
+        held = Path(folder) / "stdin"
+        held.write_bytes(stdin_bytes() if str(file) == "-" else file.read_bytes())
+        return load(held, form)
 
 
 def _of_bank(dataset: Dataset, banks: list[str]) -> Dataset:
