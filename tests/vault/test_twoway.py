@@ -177,6 +177,20 @@ def test_a_copy_of_a_document_is_in_step_and_makes_no_second_memories(
     assert not run().changed
 
 
+def test_a_document_renamed_and_edited_at_once_keeps_its_statements(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    said = [f"Person{n} moved to the town of Place{n} for work." for n in range(60)]
+    (vault / "a.md").write_text("\n\n".join(said))
+    run()
+    (vault / "a.md").unlink()
+    (vault / "b.md").write_text("\n\n".join([*said, "Zed sings in the choir."]))
+    report = run()
+    assert (report.retained, report.withdrawn) == (["b.md"], ["a.md"])
+    held = " ".join(m.text for m in memory.memories(BANK, state="active"))
+    assert all(one in held for one in said)
+
+
 def test_a_document_renamed_while_the_state_was_lost_is_the_same(
     memory: Recollect, obsidian: Path, run: Run
 ) -> None:

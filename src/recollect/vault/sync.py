@@ -183,6 +183,10 @@ class _Pass:
         by: dict[Do, list[Step]] = {do: [s for s in steps if s.do is do] for do in Do}
         work = Work(self._memory, self._bank, self._root, self._state, self._report)
         bank, folder = ToBank(work, self._named), ToFolder(work)
+        # First: a note renamed and edited at once is one gone and one new, and what both say would
+        # be known from the one, and be withdrawn with it.
+        for step in by[Do.WITHDRAW]:
+            work.guard(step, lambda s=step: bank.withdraw(s, forget=self._options.forget))
         safe = [s for s in by[Do.RETAIN] if work.guard(s, lambda s=s: folder.keep_other_side(s))]
         bank.retain(safe, progress)
         self._note_retained(work, bank)
@@ -195,8 +199,6 @@ class _Pass:
         self._retire(work, bank, [s for s in merged if "retired" in s.merge.to_bank])
         if not self._options.one_way:
             self._to_folder(work, folder, by, sides)
-        for step in by[Do.WITHDRAW]:
-            work.guard(step, lambda s=step: bank.withdraw(s, forget=self._options.forget))
         for step in by[Do.DROP]:
             let_go(work, step)
         self._failed = work.failed
