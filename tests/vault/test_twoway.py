@@ -386,6 +386,22 @@ def test_a_corrected_statement_replaces_its_old_wording_in_the_document(
     assert memory.load(BANK, one.id).text == "Part 3 was dropped from the guide."
 
 
+def test_a_document_with_a_corrected_statement_says_what_its_note_says(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    said = [f"Person{n} moved to the town of Place{n} for work." for n in range(60)]
+    (vault / "a.md").write_text("\n\n".join(said))
+    run()
+    one = next(m for m in memory.memories(BANK, limit=1000) if "Person7 " in m.text)
+    memory.update(BANK, one.id, text="Person7 moved to Rio.")
+    run()
+    (held,) = memory.documents(BANK)
+    assert "Person7 moved to Rio." in (memory.document(BANK, held.id).text or "")
+    (vault / "a.md").rename(vault / "b.md")
+    assert run().renamed == ["b.md"]
+    assert memory.load(BANK, one.id).state is State.ACTIVE
+
+
 def test_a_mode_is_kept(memory: Recollect, note: Path, run: Run) -> None:
     note.chmod(0o640)
     memory.update(BANK, "keys", scope="ops")

@@ -29,16 +29,17 @@ def note_down(work: Work, step: Step, unit: Unit | None, *, unsent: bool = False
     if unsent and before is not None:  # for the day on which notes may be written again
         held = {k: v for k, v in held.items() if k not in step.merge.to_file}
         held |= {k: v for k, v in before.bank.items() if k in step.merge.to_file}
-    on_file = digests(file.fields)
+    on_file, digest, stamp = digests(file.fields), file.digest, file.seen.stamp
     if step.do is Do.REWORD and before is not None:
-        on_file = dict(before.file)  # read again by the next pass, as any edit
+        # read again by the next pass, as any edit: the document shall say what its note says
+        on_file, digest, stamp = dict(before.file), "", ()
     elif step.before is not None:
         on_file = _file_digests(step, on_file)
     work.state.entries[step.path] = Entry(
         id=pair.id,
         form=unit.form,
-        digest=file.digest,
-        stamp=file.seen.stamp,
+        digest=digest,
+        stamp=stamp,
         file=on_file,
         bank=held,
         stamps=unit.stamps() if held == digests(unit.fields()) else "",
