@@ -227,9 +227,8 @@ def _dated(memory: Memory) -> str | None:
         told = start or memory.mentioned_at
         return f"{told:%Y-%m-%d}" if told else None
     first, last = start, end - timedelta(microseconds=1)
-    if (
-        grain and end - start >= _SHORTEST_DAY
-    ):  # days of who told it, which begin at any hour in UTC
+    # Days are those of who told it, and may begin at any hour in UTC.
+    if grain and end - start >= _SHORTEST_DAY:
         first, last = start + _NOON, end - _NOON
     longest, form = _FORMS.get(grain or "", (_SHORTEST_DAY, "%Y-%m-%d"))
     if end - start <= longest or first.date() == last.date():
