@@ -354,6 +354,13 @@ def test_an_unknown_path_or_method_is_named(http: httpx2.Client, trip: str) -> N
     assert "POST" in wrong["hint"]
 
 
+@pytest.mark.parametrize("rest", ["/", "/memories/"])
+def test_an_empty_id_deletes_nothing(http: httpx2.Client, trip: str, rest: str) -> None:
+    answer = http.delete(path(trip, rest), follow_redirects=True)
+    assert answer.status_code == 404, answer.text
+    assert http.get(path(trip, "/memories/list")).json()["total"] > 0
+
+
 def test_the_front_door_says_where_to_go_on(http: httpx2.Client) -> None:
     said = http.get("/").json()
     assert said["name"] == "recollect"

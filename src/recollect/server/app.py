@@ -122,6 +122,9 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,  # pages that would load scripts from elsewhere
         redoc_url=None,
+        # An id that is empty leaves a slash at the end: DELETE …/memories/ must not be sent on to
+        # DELETE …/memories, which takes everything.
+        redirect_slashes=False,
     )
     app.state.serving = serving
     for module in ROUTERS:
