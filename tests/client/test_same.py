@@ -194,6 +194,9 @@ ERRORS = [
     (NotFound, lambda m: m.load(BANK, "nothing")),
     (NotFound, lambda m: m.document(BANK, "nothing")),
     (NotFound, lambda m: m.delete_bank("nobody")),
+    (NotFound, lambda m: m.load(BANK, "")),
+    (NotFound, lambda m: m.forget(BANK, "")),
+    (NotFound, lambda m: m.forget(BANK, document_id="")),
     (NotFound, lambda m: m.memories(BANK, after="nothing")),
     (InvalidInput, lambda m: m.retain(BANK, {"contents": "x"})),
     (InvalidInput, lambda m: m.retain(BANK, 7)),
@@ -296,6 +299,23 @@ async def test_banks_are_copied_by_the_async_ones(both, tmp_path: Path) -> None:
         after = [line async for line in client.export("once more")]
         assert orjson.dumps(after[1:]) == orjson.dumps(lines[1:])
         await client.warm()
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_is_a_step_in_a_path_is_a_name(both, name: str) -> None:
+    """Or forgetting one memory would be the deletion of its bank."""
+    here, there = both
+    there.retain(name, "Alice runs.")
+    there.retain(BANK, {"text": "Bob swims.", "document_id": name})
+    assert [b.id for b in here.banks()] == [b.id for b in there.banks()] == [name, BANK]
+    for memory in both:
+        assert memory.document(BANK, name).text == "Bob swims."
+        with pytest.raises(NotFound):
+            memory.forget(BANK, name)
+        with pytest.raises(NotFound):
+            memory.document(name, name)
+    assert there.forget(BANK, document_id=name) == 1
+    assert [b.id for b in there.banks()] == [name, BANK]
 
 
 def test_lines_are_not_broken_by_what_a_text_may_hold(both) -> None:

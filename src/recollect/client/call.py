@@ -63,9 +63,14 @@ Steps = Generator[Call, Any, T]
 
 def path(bank: str, *parts: str) -> str:
     """Below a bank; ids may hold anything."""
-    return "/".join(
-        ["/v1/default/banks", quote(bank, safe=""), *(quote(p, safe="") for p in parts)]
-    )
+    return "/".join(["/v1/default/banks", *map(_part, (bank, *parts))])
+
+
+def _part(given: str) -> str:
+    """A part that is . or .. would take the ones before it away: a path that names a memory would
+    be the path of the whole bank."""
+    quoted = quote(given, safe="")
+    return quoted.replace(".", "%2E") if given in (".", "..") else quoted
 
 
 PAGE = 500
