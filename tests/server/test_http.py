@@ -266,6 +266,25 @@ def test_an_opinion_is_moved_by_evidence(http: httpx2.Client, bank: str) -> None
     ] == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"state": "superseded"},
+        {"state": "superseded", "superseded_by": "nobody"},
+        {"evidence": "weak_support"},
+        {"fact_type": "dream"},
+    ],
+)
+def test_a_correction_that_is_refused_changes_nothing(
+    http: httpx2.Client, bank: str, refused: Body
+) -> None:
+    made = retain(http, bank, "Rust is older than C.").json()["new"][0]
+    where = path(bank, "/memories/" + made)
+    answer = http.patch(where, json={"text": "C is older than Rust.", **refused})
+    assert answer.status_code in (404, 422), answer.text
+    assert http.get(where).json()["text"] == "Rust is older than C."
+
+
 # --- bytes -----------------------------------------------------------------------------------
 
 

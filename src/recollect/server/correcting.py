@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
 from recollect.server.schemas import MemoryBody
+from recollect.types import MemoryType
 
 if TYPE_CHECKING:
     from recollect.memory import Recollect
@@ -22,6 +23,7 @@ def correct(memory: Recollect, bank: str, memory_id: str, body: MemoryBody) -> M
             "there is nothing to change", hint="give text, state or another field to change"
         )
     found = memory.load(bank, memory_id)
+    _check(memory, found, body, changes)
     if changes:
         found = memory.update(bank, memory_id, **changes)
     if body.evidence is not None:
@@ -31,15 +33,32 @@ def correct(memory: Recollect, bank: str, memory_id: str, body: MemoryBody) -> M
     return _moved(memory, bank, found, body)
 
 
+def _check(memory: Recollect, found: Memory, body: MemoryBody, changes: dict[str, Any]) -> None:
+    """Before anything is written: a request that is refused has changed nothing. What `update`
+    takes it checks itself, and it comes first."""
+    if body.state == "superseded":
+        if body.superseded_by is None:
+            raise InvalidInput("superseded by what?", hint="name the memory in superseded_by")
+        if body.superseded_by == found.id:
+            raise InvalidInput(
+                f"memory {found.id} cannot replace itself",
+                hint="name its successor; to withdraw it, invalidate it",
+            )
+        memory.load(found.bank, body.superseded_by)
+    if body.evidence is not None and changes.get("type", found.type) != MemoryType.OPINION:
+        raise InvalidInput(
+            f"memory {found.id} is no opinion; only opinions have a confidence",
+            hint="leave evidence out, or retain it with type `opinion`",
+        )
+
+
 def _moved(memory: Recollect, bank: str, found: Memory, body: MemoryBody) -> Memory:
     if body.state == "invalidated":
         if body.reason:
             said = {**found.metadata, "invalidation_reason": body.reason}
             memory.update(bank, found.id, metadata=said)
         return memory.invalidate(bank, found.id)
-    if body.state == "superseded":
-        if body.superseded_by is None:
-            raise InvalidInput("superseded by what?", hint="name the memory in superseded_by")
+    if body.state == "superseded" and body.superseded_by is not None:
         return memory.supersede(bank, found.id, body.superseded_by)
     if body.state == "valid":
         return memory.restore(bank, found.id)
