@@ -71,7 +71,7 @@ class DocumentFilters(_TimeFilters, total=False):
 
 class MemoryFilters(_TimeFilters, total=False):
     """Of a listing of memories; time_field, which also orders, is created_at, updated_at,
-    mentioned_at, occurred_start or occurred_end."""
+    mentioned_at, occurred_start or occurred_end. The state `valid` is whatever can be recalled."""
 
     type: str | None
     state: str | None

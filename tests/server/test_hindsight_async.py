@@ -132,6 +132,10 @@ async def test_memories_are_listed_by_filter_and_page(client: Hindsight, club: s
     assert (
         await client.alist_memories(club, time_field="created_at", end_date="2000-01-01")
     ).total == 0
+    # The contract's own words: `created_at` when only dates are given, of documents `updated_at`.
+    assert (await client.alist_memories(club, start_date="2026-01-01")).total == 3
+    assert (await client.alist_memories(club, end_date="2000-01-01")).total == 0
+    assert (await client.documents.list_documents(club, end_date="2000-01-01")).total == 0
 
 
 async def test_a_memory_is_corrected_withdrawn_restored_and_deleted(
@@ -141,6 +145,8 @@ async def test_a_memory_is_corrected_withdrawn_restored_and_deleted(
     change = UpdateMemoryRequest(text="Dan bakes rye bread.", context="kitchen")
     changed = await client.memory.update_memory(club, memory.id, change)
     assert (changed["text"], changed["context"]) == ("Dan bakes rye bread.", "kitchen")
+    (found,) = (await client.alist_memories(club, search_query="KITCHEN")).items
+    assert found.id == memory.id
     history = await client.memory.get_observation_history(club, memory.id)
     assert [h["text"] for h in history["items"]] == ["Dan bakes bread."]
 
@@ -149,6 +155,9 @@ async def test_a_memory_is_corrected_withdrawn_restored_and_deleted(
     assert memory.id not in {r.id for r in (await client.arecall(club, "Dan bread")).results}
     withdrawn = await client.alist_memories(club, state="invalidated")
     assert [(m.id, m.invalidation_reason) for m in withdrawn.items] == [(memory.id, "he stopped")]
+    valid = await client.alist_memories(club, state="valid")
+    assert valid.total == len(valid.items) == 2
+    assert memory.id not in {m.id for m in valid.items}
 
     back = await client.memory.update_memory(club, memory.id, UpdateMemoryRequest(state="valid"))
     assert back["state"] == "valid"

@@ -42,6 +42,7 @@ from recollect.types import (
 OBSERVED = 20  # observations shown of an entity
 _SLAB = 500
 _TEXTS = {"contains", "document_id"}
+_VALID = "valid"  # Hindsight's word for what can be recalled
 
 
 # --- memories --------------------------------------------------------------------------------
@@ -55,9 +56,11 @@ def listing(store: Store, bank: str, where: Mapping[str, Any]) -> Listing:
         raise InvalidInput(f"entity is {entity!r}", hint="give its id; `entities` lists them")
     axis, since, until = _span(given, get_args(TimeAxis))
     types = filter_types(given.get("type"))
+    recallable = given.get("state") == _VALID
     return Listing(
         type=next(iter(types)) if types else None,
-        state=_state(given.get("state")),
+        state=None if recallable else _state(given.get("state")),
+        recallable=recallable,
         document_id=given.get("document_id"),
         contains=given.get("contains"),
         tags=_tag_filter(given),
@@ -81,7 +84,8 @@ def _state(given: str | None) -> State | None:
     try:
         return State(given)
     except ValueError as error:
-        raise InvalidInput(f"unknown state {given!r}", hint="one of " + ", ".join(State)) from error
+        known = ", ".join([_VALID, *State])
+        raise InvalidInput(f"unknown state {given!r}", hint="one of " + known) from error
 
 
 def filters(where: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class ListingContract:
 
     def test_a_listing_holds_what_its_filter_says(self) -> None:
         found = self.everything()
-        word = found[0].text.split()[0]
+        words = [found[0].text.split()[0], next(m.context for m in found if m.context)]
         cases: list[tuple[Listing, Callable[[Memory], bool]]] = [
             *((Listing(type=t), lambda m, t=t: m.type is t) for t in MemoryType),
             *(
@@ -52,7 +52,14 @@ class ListingContract:
                 if s is not State.REVISED
             ),
             *((Listing(tags=e), lambda m, e=e: tagged(set(m.tags), e)) for e in _TAGS),
-            (Listing(contains=word.upper()), lambda m: word.lower() in m.text.lower()),
+            (Listing(recallable=True), lambda m: m.state is not State.INVALIDATED),
+            *(
+                (
+                    Listing(contains=word.upper()),
+                    lambda m, word=word: word.lower() in f"{m.text}\n{m.context or ''}".lower(),
+                )
+                for word in words
+            ),
             (Listing(contains="no such words"), lambda m: False),
         ]
         for where, belongs in cases:

@@ -54,7 +54,8 @@ async def list_documents(
     tags_match: Match = "any_strict",
     tag_groups: TagGroups = None,
     time_field: Annotated[
-        Literal["created_at", "updated_at"] | None, Query(description="What the dates bound.")
+        Literal["created_at", "updated_at"] | None,
+        Query(description="What the dates bound; `updated_at` where only they are given."),
     ] = None,
     start_date: Moment = None,
     end_date: Moment = None,
@@ -66,7 +67,7 @@ async def list_documents(
         "tags": tags,
         "tags_match": tags_match if tags else None,
         "tag_groups": groups(tag_groups),
-        "time_field": time_field,
+        "time_field": time_field or ("updated_at" if start_date or end_date else None),
         "since": start_date,
         "until": end_date,
     }

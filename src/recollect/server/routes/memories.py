@@ -52,7 +52,10 @@ StateFilter = Annotated[
 ]
 TimeField = Annotated[
     Literal["created_at", "updated_at", "mentioned_at", "occurred_start", "occurred_end"] | None,
-    Query(description="The time that `start_date` and `end_date` bound, latest first."),
+    Query(
+        description="The time that `start_date` and `end_date` bound, latest first; `created_at` "
+        "where only they are given."
+    ),
 ]
 Moment = Annotated[str | None, Query(description="ISO 8601.")]
 
@@ -131,13 +134,13 @@ async def list_memories(
     where = {
         "type": type,
         "contains": q,
-        "state": None if state == "valid" else state,
+        "state": state,
         "document_id": document_id,
         "entity": entity_number(entity_id),
         "tags": tags,
         "tags_match": tags_match,
         "tag_groups": groups(tag_groups),
-        "time_field": time_field,
+        "time_field": time_field or ("created_at" if start_date or end_date else None),
         "since": start_date,
         "until": end_date,
     }

@@ -63,8 +63,9 @@ class Listing:
 
     type: MemoryType | None = None
     state: State | None = None  # None = all but earlier wordings
+    recallable: bool = False  # only what can be recalled: active or superseded
     document_id: str | None = None
-    contains: str | None = None  # in the text; capitals do not matter
+    contains: str | None = None  # in the text or the context; capitals do not matter
     tags: TagExpression | None = None
     keys: frozenset[int] | None = None  # only these
     axis: TimeAxis | None = None

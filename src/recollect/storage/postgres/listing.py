@@ -18,10 +18,14 @@ def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
             parts.append(f"m.{column} = %({column})s")
     if where.state is None:
         parts.append("m.state <> 'revised'")
+    if where.recallable:
+        parts.append("m.state <> 'invalidated'")
     if where.contains:
         values["contains"] = where.contains
         # Lower case as the embedded store has it: of ASCII letters.
-        parts.append('strpos(lower(m.text COLLATE "C"), lower(%(contains)s COLLATE "C")) > 0')
+        wanted = 'lower(%(contains)s COLLATE "C")'
+        holds = [f'strpos(lower(m.{c} COLLATE "C"), {wanted}) > 0' for c in ("text", "context")]
+        parts.append(f"({' OR '.join(holds)})")
     if where.keys is not None:
         values["only"] = sorted(where.keys)
         parts.append("m.key = ANY(%(only)s::bigint[])")

@@ -27,8 +27,11 @@ def conditions(where: Listing) -> tuple[str, list[Any]]:
             add(f"{column} = ?", value)
     if where.state is None:
         add("state <> 'revised'")
+    if where.recallable:
+        add("state <> 'invalidated'")
     if where.contains:
-        add("instr(lower(text), lower(?)) > 0", where.contains)
+        holds = "instr(lower({}), lower(?)) > 0".format
+        add(f"({holds('text')} OR {holds('context')})", where.contains, where.contains)
     if where.keys is not None:
         add(f"n & {KEY_MASK} IN (SELECT value FROM json_each(?))", _json(sorted(where.keys)))
     if where.tags is not None:
