@@ -17,6 +17,7 @@ from recollect.errors import (
     InvalidInput,
     NotAllowed,
     NotAuthenticated,
+    NotFound,
     RecollectError,
     ServerError,
     StoreFull,
@@ -157,6 +158,25 @@ def test_an_answer_of_something_in_between_is_an_error_of_ours(status: int, kind
     assert type(error_of(status, b"<html>nginx</html>")) is kind
 
 
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        httpx2.Response(308, headers={"location": "https://memory.test/v1/default/banks"}),
+        httpx2.Response(302, headers={"location": "/login"}, text="<html>Sign in</html>"),
+        httpx2.Response(200, text="<html>Sign in</html>"),
+    ],
+)
+def test_an_answer_that_is_not_of_a_server_of_ours_is_said_to_be_none(outcome) -> None:
+    client, _ = answered(outcome, outcome)
+    with pytest.raises(ServerError) as raised:
+        client.banks()
+    assert raised.value.hint
+    if outcome.is_redirect:
+        assert outcome.headers["location"] in raised.value.message
+        with pytest.raises(ServerError):
+            list(client.export(BANK))
+
+
 # --- a real server that asks for keys ------------------------------------------------------------
 
 
@@ -242,5 +262,7 @@ def test_what_is_submitted_is_done_soon(serve) -> None:
         assert operation.state is OperationState.DONE
         assert [m.text for m in client.memories(BANK)] == ["Alice runs."]
         assert [o.id for o in client.operations(BANK)] == [operation.id]
+        with pytest.raises(NotFound):
+            client.operation(BANK, "nobody")
         with pytest.raises(Conflict):
             client.cancel(BANK, operation.id)

@@ -186,7 +186,7 @@ class AsyncClient:
         lines = Lines()
         response = await self._send(call, stream=True)
         try:
-            if response.status_code >= 400:
+            if response.status_code >= 300:
                 await response.aread()
                 answer(response)
             async for part in response.aiter_bytes():

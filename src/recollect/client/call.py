@@ -45,7 +45,13 @@ class Call:
     def content(self) -> bytes | Iterator[bytes] | None:
         if self.body is None or isinstance(self.body, bytes) or self.streamed:
             return self.body
-        return orjson.dumps(self.body, default=plain)
+        try:
+            return orjson.dumps(self.body, default=plain)
+        except orjson.JSONEncodeError as error:
+            raise InvalidInput(
+                f"what was given cannot be written as JSON: {error}",
+                hint="use text, numbers of 64 bits, booleans, lists and dicts with text as keys",
+            ) from error
 
     def query(self) -> list[tuple[str, str]]:
         """Parameters as a URL has them; what is None is not said."""
@@ -80,14 +86,13 @@ def pages(first: Call, items: str, limit: int | None) -> Steps[list[Any]]:
     """Everything, or so many, however the server cuts it."""
     out: list[Any] = []
     cursor: dict[str, Any] = {}
-    while limit is None or len(out) < limit:
+    while True:  # asked once also for none or fewer: the server says what is wrong with that
         size = PAGE if limit is None else min(PAGE, limit - len(out))
         given = yield Call(first.method, first.path, {**first.params, **cursor, "limit": size})
         out += given[items]
-        if not given.get("next_cursor"):
-            break
+        if not given.get("next_cursor") or len(out) == limit:
+            return out
         cursor = {"cursor": given["next_cursor"], "offset": None}
-    return out
 
 
 def plain(value: Any) -> Any:

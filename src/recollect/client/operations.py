@@ -6,12 +6,16 @@ from typing import Any
 
 from recollect.client import decode
 from recollect.client.call import Call, Steps, path
+from recollect.storage.refusals import unknown_operation
 from recollect.types import Operation, OperationState
 
 
 def operation(bank: str, operation_id: str) -> Steps[Operation]:
     """How an accepted retain is doing."""
-    return decode.operation((yield Call("GET", path(bank, "operations", operation_id))), bank)
+    given = yield Call("GET", path(bank, "operations", operation_id))
+    if given["status"] == "not_found":  # the contract has it as a state
+        raise unknown_operation(bank, operation_id)
+    return decode.operation(given, bank)
 
 
 def operations(

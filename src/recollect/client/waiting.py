@@ -191,7 +191,7 @@ class Client:
         lines = Lines()
         response = self._send(call, stream=True)
         try:
-            if response.status_code >= 400:
+            if response.status_code >= 300:
                 response.read()
                 answer(response)
             for part in response.iter_bytes():

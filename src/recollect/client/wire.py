@@ -74,7 +74,18 @@ class Server:
 def answer(response: httpx2.Response) -> Any:
     if response.status_code >= 400:
         raise error_of(response.status_code, response.content, response.headers.get("retry-after"))
-    return orjson.loads(response.content) if response.content else None
+    if response.status_code >= 300:
+        raise ServerError(
+            f"the server sends elsewhere: {response.headers.get('location', 'it does not say where')}",
+            hint="connect to the address where it is: https:// where it was http://, or without a path",
+        )
+    try:
+        return orjson.loads(response.content) if response.content else None
+    except orjson.JSONDecodeError as error:
+        raise ServerError(
+            "what answered is no recollect server: this is no JSON",
+            hint="check the address; something in between may answer in its place",
+        ) from error
 
 
 def unasked() -> Mapping[str, Told]:
