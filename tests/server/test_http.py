@@ -30,6 +30,11 @@ def recall(http: httpx2.Client, bank: str, query: str, **body: Any) -> Body:
     return answer.json()
 
 
+DEEP: Body = {"tags": ["a"]}
+for _ in range(900):
+    DEEP = {"not": DEEP}
+
+
 # --- problems --------------------------------------------------------------------------------
 
 
@@ -49,14 +54,29 @@ def recall(http: httpx2.Client, bank: str, query: str, **body: Any) -> Body:
         ("POST", path("b", "/reflect"), {"query": "x"}, 501),
         ("GET", path("b", "/memories/list?cursor=???"), None, 422),
         ("PUT", path("%00"), {}, 422),
+        ("GET", path("b", "/operations/%00"), None, 422),
+        (
+            "POST",
+            path("b", "/memories"),
+            {"items": [], "async": True, "operation_id": "\ud800"},
+            422,
+        ),
+        ("POST", path("b", "/memories/recall"), {"query": "x", "tag_groups": [DEEP]}, 422),
+        (
+            "POST",
+            path("b", "/memories/recall"),
+            {"query": "x", "tag_groups": [{"tags": [DEEP]}]},
+            422,
+        ),
+        ("GET", path("b", "/entities?tag_groups=" + json.dumps([DEEP])), None, 422),
     ],
 )
 def test_every_error_is_a_problem_with_a_hint(
     http: httpx2.Client, method: str, where: str, body: Body | None, status: int
 ) -> None:
-    answer = (
-        http.request(method, where, json=body) if body is not None else http.request(method, where)
-    )
+    content = None if body is None else json.dumps(body)  # half a character is JSON as well
+    kind = {"content-type": "application/json"} if body is not None else {}
+    answer = http.request(method, where, content=content, headers=kind)
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     found = answer.json()

@@ -61,7 +61,10 @@ def _count(name: str, value: Any) -> None:
 
 
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
-    **dict.fromkeys(("bank", "memory_id", "document_id", "by", "after"), check_text),
+    **dict.fromkeys(
+        ("bank", "memory_id", "document_id", "operation_id", "request_key", "by", "after"),
+        check_text,
+    ),
     **dict.fromkeys(("limit", "offset", "min_count", "entity"), _count),
 }
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, tzinfo
+from reprlib import Repr
 from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
@@ -16,6 +17,9 @@ from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
 from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, Window
 
 MAX_QUERY_TOKENS = 500
+DEEPEST_GROUP = 32  # tag groups in each other: far more than anybody writes by hand
+_SHORT = Repr()  # of what may be long, or nested without end
+_SHORT.maxstring = 80
 PARTS = frozenset(
     {"semantic", "keyword", "graph", "temporal", "rerank", "cross-encoder", "bridge", "boost"}
 )
@@ -202,13 +206,17 @@ def _floors(given: Mapping[str, float | None] | None) -> Floors:
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
     if value not in allowed:
-        raise InvalidInput(f"{name} is {value!r}", hint=f"{name} is one of " + ", ".join(allowed))
+        raise InvalidInput(
+            f"{name} is {_SHORT.repr(value)}", hint=f"{name} is one of " + ", ".join(allowed)
+        )
 
 
 def _list(name: str, value: Any) -> list[Any]:
     """A text is a sequence, too, and so is a mapping: neither is what was meant."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{name} is {value!r}, not a list", hint=f"give {name} as a list")
+        raise InvalidInput(
+            f"{name} is {_SHORT.repr(value)}, not a list", hint=f"give {name} as a list"
+        )
     return list(cast("Iterable[Any]", value))
 
 
@@ -246,16 +254,23 @@ def tag_filter(
 def _leaf(tags: Any, match: TagsMatch) -> TagLeaf:
     names = _list("tags", tags)
     if not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"tags {names!r} holds something other than text", hint="give strings")
+        raise InvalidInput(
+            f"tags {_SHORT.repr(names)} holds something other than text", hint="give strings"
+        )
     for name in names:
         whole_text(f"tag {name!r}", name)
     return TagLeaf(tuple(dict.fromkeys(names)), match)
 
 
-def _group(group: TagGroup) -> TagExpression:
+def _group(group: TagGroup, depth: int = 1) -> TagExpression:
+    if depth > DEEPEST_GROUP:
+        raise InvalidInput(
+            f"tag_groups are nested more than {DEEPEST_GROUP} deep", hint="say it with fewer levels"
+        )
     if not isinstance(group, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
-            f"tag group {group!r}", hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}'
+            f"tag group {_SHORT.repr(group)}",
+            hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}',
         )
     _one_operator(group)
     if "tags" in group:
@@ -267,11 +282,11 @@ def _group(group: TagGroup) -> TagExpression:
             parts: list[TagGroup] = _list(operator, group[operator])
             if not parts:
                 raise InvalidInput(f"empty {operator!r} in tag_groups", hint="leave it out")
-            return TagNode(operator, tuple(_group(p) for p in parts))
+            return TagNode(operator, tuple(_group(p, depth + 1) for p in parts))
     if "not" in group:
-        return TagNode("not", (_group(cast("TagGroup", group["not"])),))
+        return TagNode("not", (_group(cast("TagGroup", group["not"]), depth + 1),))
     raise InvalidInput(
-        f"tag group {dict(group)!r} has none of tags, and, or, not",
+        f"tag group {_SHORT.repr(dict(group))} has none of tags, and, or, not",
         hint='for example {"tags": ["a", "b"], "match": "all_strict"}',
     )
 
@@ -281,14 +296,14 @@ def _one_operator(group: TagGroup) -> None:
     operators = [name for name in ("tags", "and", "or", "not") if name in group]
     if len(operators) > 1:
         raise InvalidInput(
-            f"tag group {dict(group)!r} has {' and '.join(operators)}",
+            f"tag group {_SHORT.repr(dict(group))} has {' and '.join(operators)}",
             hint='one each: nest them, for example {"and": [{"tags": ["a"]}, {"not": …}]}',
         )
     known = {"tags", "match", "resolve"} if "tags" in group else {*operators}
     unknown = [name for name in group if name not in known]
     if operators and unknown:
         raise InvalidInput(
-            f"tag group {dict(group)!r} has an unknown field {unknown[0]!r}",
+            f"tag group {_SHORT.repr(dict(group))} has an unknown field {unknown[0]!r}",
             hint="fields are tags, match and resolve; or one of and, or, not",
         )
     _one_of("resolve", group.get("resolve", "exact"), ("exact", "fuzzy"))

@@ -36,6 +36,7 @@ from recollect.errors import (
 from recollect.ids import new_id
 from recollect.language.dates import now_micros
 from recollect.memory import Recollect, check_bank_name
+from recollect.memory.checks import checked
 from recollect.retain.items import items as read_items
 from recollect.storage.base import Lease, NewOperation
 from recollect.types import Operation, OperationState, RetainResult
@@ -77,6 +78,7 @@ class Operations:
 
     # --- accepting ---------------------------------------------------------------------------
 
+    @checked
     def submit_retain(
         self,
         bank: str,
@@ -93,6 +95,7 @@ class Operations:
         self._wake.set()
         return held
 
+    @checked
     def retain(
         self,
         bank: str,
@@ -170,9 +173,11 @@ class Operations:
 
     # --- looking -----------------------------------------------------------------------------
 
+    @checked
     def operation(self, bank: str, operation_id: str) -> Operation | None:
         return self._queue.operation(bank, operation_id)
 
+    @checked
     def operations(
         self,
         bank: str,
@@ -190,14 +195,17 @@ class Operations:
     def counts(self, bank: str | None = None) -> Mapping[OperationState, int]:
         return self._queue.counts(bank)
 
+    @checked
     def cancel(self, bank: str, operation_id: str) -> Operation:
         return self._queue.cancel(bank, operation_id, now_micros())
 
+    @checked
     def retry(self, bank: str, operation_id: str) -> Operation:
         found = self._queue.retry(bank, operation_id, now_micros())
         self._wake.set()
         return found
 
+    @checked
     def delete(self, bank: str, operation_id: str) -> None:
         self._queue.delete(bank, operation_id)
 
