@@ -100,6 +100,16 @@ async def test_the_same_operation_id_is_one_operation(client: Hindsight, bank: s
     assert refused.value.status == 409
 
 
+async def test_operations_of_a_type_are_counted_whole(client: Hindsight, bank: str) -> None:
+    for text in ("Bob sails.", "Cara paints."):
+        accepted = await client.aretain(bank, text, retain_async=True)
+        await finished(client, bank, accepted.operation_id)
+    listed = await client.operations.list_operations(bank, type="retain", limit=1)
+    assert (len(listed.operations), listed.total) == (1, 2)
+    listed = await client.operations.list_operations(bank, type="consolidation", status="completed")
+    assert (len(listed.operations), listed.total) == (0, 0)
+
+
 async def test_what_still_waits_can_be_cancelled(client: Hindsight, bank: str) -> None:
     long = [{"content": f"Person number {i} planted tree number {i}."} for i in range(300)]
     await client.aretain_batch(bank, long, retain_async=True)

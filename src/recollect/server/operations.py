@@ -43,6 +43,7 @@ from recollect.types import Operation, OperationState, RetainResult
 
 log = logging.getLogger("recollect.operations")
 SECOND = 1_000_000  # the store's times are microseconds
+RETAIN = "retain"  # the one kind of operation there is
 HINDSIGHT_NAMES = {  # how Hindsight's contract calls the states
     OperationState.PENDING: "pending",
     OperationState.RUNNING: "processing",
@@ -164,7 +165,7 @@ class Operations:
         return NewOperation(
             id=operation_id or new_id(),
             bank=bank,
-            kind="retain",
+            kind=RETAIN,
             items=len(content),
             payload={"content": list(content), "shared": dict(shared), "now": now.isoformat()},
             fingerprint=hashlib.sha256(asked).digest(),
@@ -351,7 +352,7 @@ def _retain(memory: Recollect, operation: Operation, token: str) -> Mapping[str,
     return memory.retain_accepted(operation, token).as_dict()
 
 
-_KINDS: Mapping[str, Callable[[Recollect, Operation, str], Mapping[str, Any]]] = {"retain": _retain}
+_KINDS: Mapping[str, Callable[[Recollect, Operation, str], Mapping[str, Any]]] = {RETAIN: _retain}
 
 
 def _said(error: Exception) -> str:

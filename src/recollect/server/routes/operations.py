@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -10,7 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.server import holdings
 from recollect.server.access import reading, writing
 from recollect.server.answers import OperationDone, OperationList, OperationStatus
-from recollect.server.operations import HINDSIGHT_NAMES
+from recollect.server.operations import HINDSIGHT_NAMES, RETAIN
 from recollect.server.paging import Paging, last, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, Cursor, Offset, OperationId
@@ -44,9 +45,10 @@ async def list_operations(
         found: list[Operation] = state.operations.operations(
             bank_id, limit=start.offset + limit, after=start.after, state=wanted, kind=type
         )[start.offset :]
-        counts = state.operations.counts(bank_id)
-        some = wanted is None and type is None
-        total = sum(counts.values()) if some else counts.get(wanted, 0) if wanted else len(found)
+        counts: Mapping[OperationState, int] = {}
+        if type in (None, RETAIN):
+            counts = state.operations.counts(bank_id)
+        total = sum(counts.values()) if wanted is None else counts.get(wanted, 0)
         listed = shown([holdings.operation(o) for o in found], total, page, last(found, limit))
         return {"bank_id": bank_id, "operations": listed.pop("items"), **listed}
 
