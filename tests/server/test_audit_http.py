@@ -68,6 +68,39 @@ def test_who_was_refused_is_in_the_trail_as_well(client: TestClient, trail: Path
     assert (line["outcome"], line["status"], line["key"]) == ("refused", 401, "-")
 
 
+def test_a_key_that_may_not_is_named_in_the_trail(client: TestClient, trail: Path) -> None:
+    ring = client.app.state.serving.memory.store.keys
+    key, secret = create_key(ring, "reader", [Scope.READ])
+    client.delete(f"{BANKS}/alice", headers={"Authorization": f"Bearer {secret}"})
+    (line,) = lines(trail)
+    assert (line["outcome"], line["status"], line["key"]) == ("refused", 403, key.id)
+
+
+def test_a_tool_that_may_not_write_is_refused_in_the_trail(client: TestClient, trail: Path) -> None:
+    ring = client.app.state.serving.memory.store.keys
+    key, secret = create_key(ring, "reader", [Scope.READ])
+    given = {"name": "retain", "arguments": {"content": "Bob swims.", "bank": "alice"}}
+    for who in ({}, {"Authorization": f"Bearer {secret}"}):
+        _call(client, "tools/call", given, **who)
+    assert [
+        (e["action"], e["bank"], e["key"], e["outcome"], e["status"]) for e in lines(trail)
+    ] == [
+        ("mcp", "alice", client.key_id, "done", 200),  # type: ignore[attr-defined]
+        ("mcp", "alice", key.id, "refused", 403),
+    ]
+
+
+def _call(client: TestClient, method: str, params: dict, **headers: str) -> None:
+    """As an agent does."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}  # fmt: skip
+    headers |= {"Accept": "application/json, text/event-stream", "Host": "localhost:8888"}
+    for number, (asked, given) in enumerate((("initialize", hello), (method, params))):
+        said = {"jsonrpc": "2.0", "id": number, "method": asked, "params": given}
+        answer = client.post("/mcp", json=said, headers=headers)
+        assert answer.status_code == 200, answer.text
+        headers["Mcp-Session-Id"] = answer.headers.get("mcp-session-id", "")
+
+
 def test_what_is_logged_on_a_worker_knows_its_request(client: TestClient, monkeypatch) -> None:
     seen: list[str] = []
 

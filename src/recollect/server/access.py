@@ -14,8 +14,9 @@ def authorize(request: Request, bank: str | None, scope: Scope) -> Caller:
     """Who asks; an error of the library's tree when that is nobody who may. What is noted on the
     way is for the log and the audit, also of those who were refused."""
     request.state.bank, request.state.scope = bank, scope
-    given = request.headers.get("authorization")
-    caller = request.state.caller = serving(request).gate.admit(given, bank, scope)
+    gate = serving(request).gate
+    caller = request.state.caller = gate.recognise(request.headers.get("authorization"))
+    gate.allow(caller, bank, scope)
     return caller
 
 

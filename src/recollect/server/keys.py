@@ -184,10 +184,18 @@ class Gate:
         """The caller; NotAuthenticated, NotAllowed or TooManyRequests when there is none that
         may. With no bank named, a read is of what the caller sees (`Caller.sees`); anything
         else needs a key for all banks."""
-        if self.open():
-            return ANYBODY
-        caller = self.caller(authorization)
-        assert caller.key is not None
+        caller = self.recognise(authorization)
+        self.allow(caller, bank, scope)
+        return caller
+
+    def recognise(self, authorization: str | None) -> Caller:
+        """Who asks, whatever it is for."""
+        return ANYBODY if self.open() else self.caller(authorization)
+
+    def allow(self, caller: Caller, bank: str | None, scope: Scope) -> None:
+        """NotAllowed or TooManyRequests where this caller may not."""
+        if caller.key is None:
+            return
         if self._buckets is not None:
             self._buckets.take(caller.key.id, caller.key.rate)
         if not caller.may(scope):
@@ -202,7 +210,6 @@ class Gate:
                 + ("all banks" if bank is None else f"bank {bank!r}"),
                 hint="its banks were named when it was created; `recollect keys list` shows them",
             )
-        return caller
 
     def body_limit(self, authorization: str | None, usual: int) -> int:
         """How many bytes this caller may send at once."""

@@ -11,7 +11,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import RecollectError
-from recollect.server.keys import ANYBODY, Gate, is_loopback
+from recollect.server.keys import Gate, is_loopback
 from recollect.server.problems import of_error
 from recollect.types import Scope as Permission
 
@@ -25,6 +25,8 @@ class McpAtWork:
     """Made by the first request: the package behind it takes half a second to import, and most
     servers are asked over HTTP only. It runs in a task of its own until the server stops."""
 
+    name = "mcp"
+
     def __init__(self, memory: Recollect, gate: Gate, together: Path | None = None) -> None:
         self._memory = memory
         self._together = together  # a folder that all processes behind the address have
@@ -36,13 +38,14 @@ class McpAtWork:
 
     def routes(self) -> list[Route | Mount]:
         return [
-            Route(PATH, endpoint=self, name="mcp", include_in_schema=False),
-            Mount(PATH, app=self, name="mcp"),
+            Route(PATH, endpoint=self, name=self.name, include_in_schema=False),
+            Mount(PATH, app=self, name=self.name),
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        scope["route"] = self  # by its name logs, metrics and the audit call what was asked
         try:
             self._admit(Request(scope))
         except RecollectError as error:
@@ -55,16 +58,16 @@ class McpAtWork:
 
     def _admit(self, request: Request) -> None:
         given = request.headers.get("authorization")
-        request.state.caller = self._gate.admit(given, None, Permission.READ)
+        caller = request.state.caller = self._gate.recognise(given)
+        self._gate.allow(caller, None, Permission.READ)
 
     def _allows(self, request: Request, bank: str, action: Literal["read", "write"]) -> bool:
-        if action == "write":  # for the audit
+        caller = self._gate.recognise(request.headers.get("authorization"))
+        may = caller.sees(bank) and caller.may(Permission(action))
+        if action == "write":  # for the audit: a tool that is refused is answered with 200
             request.state.bank, request.state.scope = bank, Permission.WRITE
-        if self._gate.open():
-            caller = ANYBODY
-        else:
-            caller = self._gate.caller(request.headers.get("authorization"))
-        return caller.sees(bank) and caller.may(Permission(action))
+            request.state.refused = not may
+        return may
 
     async def _running(self) -> ASGIApp:
         async with self._lock:
