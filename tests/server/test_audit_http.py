@@ -91,9 +91,9 @@ def test_a_tool_that_may_not_write_is_refused_in_the_trail(client: TestClient, t
 
 
 def _call(client: TestClient, method: str, params: dict, **headers: str) -> None:
-    """As an agent does."""
+    """As an agent does, by way of a proxy that has another name."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}  # fmt: skip
-    headers |= {"Accept": "application/json, text/event-stream", "Host": "localhost:8888"}
+    headers |= {"Accept": "application/json, text/event-stream", "Host": "memory.example.com"}
     for number, (asked, given) in enumerate((("initialize", hello), (method, params))):
         said = {"jsonrpc": "2.0", "id": number, "method": asked, "params": given}
         answer = client.post("/mcp", json=said, headers=headers)

@@ -83,8 +83,10 @@ class McpAtWork:
     def _make(self) -> Any:
         from recollect.mcp import http_app
 
-        # Other machines come with a key, or were let in by --no-auth, and with a name of ours.
-        hosts = None if is_loopback(self._memory.settings.host) else ["*"]
+        # Other machines come with a key, or were let in by --no-auth, and with a name of ours; also
+        # by way of a proxy on this one.
+        own = is_loopback(self._memory.settings.host) and self._gate.unguarded()
+        hosts = None if own else ["*"]
         shared = None
         if self._together is not None:
             from recollect.mcp.together import SharedConversations
