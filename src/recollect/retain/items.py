@@ -161,7 +161,7 @@ def _item(number: int, entry: Mapping[str, Any], shared: Mapping[str, Any], now:
         text=_text(given["content"], where) if forms[0] == "content" else None,
         facts=_facts(forms[0], given, base, now, where),
         shared=base,
-        document_id=_document_id(given.get("document_id"), where),
+        document_id=_id(given.get("document_id"), "document_id", where),
         append=mode == "append",
     )
 
@@ -222,7 +222,7 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
     return _make_fact(
         text=text,
         item=number,
-        id=_optional(given.get("id"), "id", where),
+        id=_id(given.get("id"), "id", where),
         type=_type(given.get("type"), where),
         context=_optional(given.get("context"), "context", where),
         speaker=_optional(given.get("speaker"), "speaker", where),
@@ -269,9 +269,10 @@ def _occurred(given: Mapping[str, Any], where: str) -> tuple[datetime | None, da
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{where}: the text is a {type(value).__name__}", hint="give a string")
-    if not value.strip():
+    text = value.replace("\x00", "")
+    if not text.strip():
         raise InvalidInput(f"{where} is empty", hint="leave it out, or give some text")
-    return _writable(value.replace("\x00", ""), "the text", where)
+    return _writable(text, "the text", where)
 
 
 def _writable(value: str, name: str, where: str) -> str:
@@ -293,8 +294,11 @@ def _optional(value: Any, name: str, where: str) -> str | None:
     )
 
 
-def _document_id(value: Any, where: str) -> str | None:
-    return _optional(value, "document_id", where)
+def _id(value: Any, name: str, where: str) -> str | None:
+    """By which it can be asked for, and forgotten: no verb takes one with a NUL in it."""
+    if isinstance(value, str) and "\x00" in value:
+        raise InvalidInput(f"{where}: {name} holds a NUL character", hint="leave it out")
+    return _optional(value, name, where)
 
 
 def _strings(value: Any, name: str, where: str) -> tuple[str, ...]:
