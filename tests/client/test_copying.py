@@ -87,6 +87,17 @@ def test_a_copy_that_was_interrupted_goes_on(ends) -> None:
 
 
 @pytest.mark.parametrize("ends", WAYS, indirect=True)
+def test_a_copy_that_nobody_goes_on_with_is_deleted(ends) -> None:
+    source, target = ends
+    with pytest.raises(Cut):
+        source.copy(BANK, target, progress=cut_after(10))
+    target.delete_bank(BANK)
+    assert target.arrivals() == []
+    with pytest.raises(NotFound):
+        target.delete_bank(BANK)
+
+
+@pytest.mark.parametrize("ends", WAYS, indirect=True)
 def test_a_source_that_changed_meanwhile_is_copied_anew(ends) -> None:
     source, target = ends
     with pytest.raises(Cut):

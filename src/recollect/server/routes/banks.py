@@ -136,9 +136,9 @@ async def delete_bank(request: Request, bank_id: BankId) -> Any:
     state = serving(request)
 
     def work() -> int:
-        held = state.memory.bank(bank_id)
+        held = state.memory.store.bank(bank_id)  # none of one that has not arrived yet
         state.memory.delete_bank(bank_id)
-        return held.memories
+        return 0 if held is None else held.memories
 
     count = await state.write(work)
     note(request, deleted=count)
