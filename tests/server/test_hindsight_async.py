@@ -244,3 +244,7 @@ async def test_tags_with_their_counts(client: Hindsight, club: str) -> None:
 async def test_the_memory_graph(client: Hindsight, club: str) -> None:
     graph = await client.memory.get_graph(club)
     assert (len(graph.nodes), graph.total_units) == (3, 3)
+    oldest = (await client.alist_memories(club)).items[-1]
+    graph = await client.memory.get_graph(club, chunk_id=oldest.chunk_id, limit=1)
+    assert [n.data.id for n in graph.nodes] == [oldest.id]
+    assert graph.total_units == 1

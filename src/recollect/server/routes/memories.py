@@ -34,6 +34,7 @@ from recollect.server.schemas import (
     Text,
 )
 from recollect.server.serving import Serving, serving
+from recollect.storage.base import EVERYTHING
 from recollect.types import Memory, Operation
 
 router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["memories"])
@@ -271,6 +272,8 @@ async def get_graph(
 ) -> Any:
     """The newest memories and the links among them."""
     state = serving(request)
+    if document_id is None and chunk_id is not None:
+        document_id = chunk_id.rpartition("#")[0]
     where: dict[str, Any] = {
         "type": type,
         "contains": q,
@@ -280,9 +283,13 @@ async def get_graph(
     }
 
     def work() -> dict[str, Any]:
-        found = state.memory.memories(bank_id, limit=limit, **where)
-        shown = [m for m in found if chunk_id is None or m.chunk_id == chunk_id]
-        total = state.memory.count(bank_id, **where)
+        if chunk_id is None:
+            shown = state.memory.memories(bank_id, limit=limit, **where)
+            total = state.memory.count(bank_id, **where)
+        else:  # no filter of a listing: sought before anything is cut off
+            found = state.memory.memories(bank_id, limit=EVERYTHING, **where)
+            of_chunk = [m for m in found if m.chunk_id == chunk_id]
+            shown, total = of_chunk[:limit], len(of_chunk)
         return holdings.memory_graph(shown, state.memory.linked(bank_id, shown), total, limit)
 
     return Json(await state.read(work))
