@@ -232,7 +232,7 @@ def filter_types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
             raise InvalidInput(
                 f"unknown type {name!r}", hint="types are world, experience, observation, opinion"
             ) from error
-    return frozenset(out)
+    return frozenset(out) or None  # none named is no filter, as of tags
 
 
 # --- tags ------------------------------------------------------------------------------------

@@ -41,8 +41,6 @@ def options(body: RecallBody) -> dict[str, Any]:
     out: dict[str, Any] = {
         name: value for name in _SAME if (value := getattr(body, name)) is not None
     }
-    if body.types == []:  # the contract's "all of them"
-        del out["types"]
     if body.prefer_observations is not None:
         out["prefer_observations"] = body.prefer_observations
     if body.min_scores is not None:
