@@ -97,6 +97,7 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
 
 RECALLS: list[tuple[str, dict[str, Any]]] = [
     ("Where does Alice work?", {}),
+    ("Where does Alice work?", {"types": []}),
     ("Why was the app late?", {"budget": "high", "expand_hops": 1, "types": ["world"]}),
     ("What happened?", {"temporal_window": ("2026-05-01", "2026-05-31")}),
     ("What happened?", {"temporal_window": ("2026-05-01T00:00:00Z", "2026-05-20T00:00:00Z")}),
@@ -164,6 +165,18 @@ def test_lean_results_are_as_lean(both) -> None:
     fill(here)
     mine, theirs = (m.recall(BANK, "app", verbosity="lean", **MOMENT) for m in both)
     assert theirs.as_dict()["results"] == mine.as_dict()["results"]
+    assert [h.arms for h in theirs] == [h.arms for h in mine]
+    assert [h.explanation for h in theirs] == [h.explanation for h in mine]
+
+
+async def test_lean_results_are_explained_to_who_asks(both) -> None:
+    here, there = both
+    fill(here)
+    asked: dict[str, Any] = {"verbosity": "lean", "explain": True, **MOMENT}
+    mine = here.recall(BANK, "app", **asked)
+    async with recollect.aconnect(there._server.url) as client:
+        theirs = await client.recall(BANK, "app", **asked)
+        assert [h.explanation for h in theirs] == [h.explanation for h in mine]
 
 
 def test_stages_are_told_while_it_runs(both) -> None:

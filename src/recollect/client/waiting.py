@@ -154,9 +154,8 @@ class Client:
         def ask() -> Mapping[str, Told]:
             with lock:
                 if not held:
-                    call = Call(
-                        "POST", path(bank, "memories", "recall"), body={**body, "explain": True}
-                    )
+                    asked = {**body, "verbosity": "full", "explain": True}
+                    call = Call("POST", path(bank, "memories", "recall"), body=asked)
                     held.append(decode.told(answer(self._send(call))))
             return held[0]
 

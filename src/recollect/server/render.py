@@ -75,8 +75,8 @@ def recalled(
 def _results(hits: Sequence[Hit], verbosity: Verbosity | None, explain: bool) -> Any:
     if verbosity is None and not explain:
         return _BRIEFS.array(hits)
-    made = _lean if verbosity == "lean" else partial(hit, full=verbosity == "full", explain=explain)
-    return [made(h) for h in hits]
+    made = _lean if verbosity == "lean" else partial(hit, full=verbosity == "full")
+    return [made(h) | (_explained(h) if explain else {}) for h in hits]
 
 
 def _lean(hit: Hit) -> dict[str, Any]:
@@ -84,15 +84,18 @@ def _lean(hit: Hit) -> dict[str, Any]:
     return short | {"text": short["summary"]}
 
 
-def hit(hit: Hit, *, full: bool = False, explain: bool = False) -> dict[str, Any]:
-    out = (fact(hit.memory) if full else brief(hit.memory)) | scored(hit)
-    if explain:
-        tree = hit.explanation
-        out["signals"] = dict(hit.scores)
-        out["arms"] = {a.value: {"rank": s.rank, "score": s.score} for a, s in hit.arms.items()}
-        out["matched_terms"] = list(hit.matched_terms)
-        out["explanation"] = None if tree is None else tree.as_dict()
-    return out
+def _explained(hit: Hit) -> dict[str, Any]:
+    tree = hit.explanation
+    return {
+        "signals": dict(hit.scores),
+        "arms": {a.value: {"rank": s.rank, "score": s.score} for a, s in hit.arms.items()},
+        "matched_terms": list(hit.matched_terms),
+        "explanation": None if tree is None else tree.as_dict(),
+    }
+
+
+def hit(hit: Hit, *, full: bool = False) -> dict[str, Any]:
+    return (fact(hit.memory) if full else brief(hit.memory)) | scored(hit)
 
 
 def brief(memory: Memory) -> dict[str, Any]:
