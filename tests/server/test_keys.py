@@ -137,6 +137,19 @@ def test_what_is_of_no_bank_is_read_as_far_as_the_key_sees(ring) -> None:
         Gate(ring).admit(bearer(secret), None, Scope.ADMIN)
 
 
+def test_a_wrong_key_is_looked_up_once_before_the_route_asks(ring, monkeypatch) -> None:
+    """On a thread. The route asks on the loop, where nobody may wait for a store."""
+    create_key(ring, "laptop", [Scope.READ])
+    gate, asked, find = Gate(ring), [], ring.find
+    monkeypatch.setattr(gate._ring, "find", lambda key_id: asked.append(key_id) or find(key_id))
+    gate.look(bearer("rk_no_body"))
+    assert gate.remembers(bearer("rk_no_body"))
+    gate.body_limit(bearer("rk_no_body"), 5)
+    with pytest.raises(NotAuthenticated, match="no such API key"):
+        gate.admit(bearer("rk_no_body"), "alice", Scope.READ)
+    assert asked == ["no"]
+
+
 # --- the end of a key --------------------------------------------------------------------------
 
 

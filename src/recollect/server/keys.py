@@ -126,7 +126,7 @@ class Gate:
         self._no_auth = no_auth
         self._buckets = buckets
         self._lock = threading.Lock()
-        self._known: dict[bytes, tuple[float, Caller]] = {}
+        self._known: dict[bytes, tuple[float, Caller | None]] = {}  # None = no key of ours
         self._open_until = 0.0  # no key was there when we last looked
         self._closed = False
         self._looking = threading.Lock()
@@ -234,15 +234,13 @@ class Gate:
             self._known[seen] = (now + REMEMBERED_S, caller)
         return _valid(caller)
 
-    def _looked_up(self, given: str) -> Caller:
+    def _looked_up(self, given: str) -> Caller | None:
         prefix, _, rest = given.partition("_")
         key_id, _, secret = rest.partition("_")
         found = self._ring.find(key_id) if prefix == PREFIX else None
         # Compared also when there is no such id: the time taken tells nothing.
         right = hmac.compare_digest(_digest(secret), _NOBODY if found is None else found[1])
-        if found is None or not right:
-            raise _unknown()
-        return Caller(found[0])
+        return Caller(found[0]) if found is not None and right else None
 
 
 def _given(authorization: str | None) -> str | None:
@@ -260,7 +258,9 @@ def _bearer(authorization: str | None) -> str:
     return given
 
 
-def _valid(caller: Caller) -> Caller:
+def _valid(caller: Caller | None) -> Caller:
+    if caller is None:
+        raise _unknown()
     key, now = caller.key, datetime.now(UTC)
     assert key is not None
     if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
