@@ -171,6 +171,10 @@ async def test_a_memory_is_corrected_withdrawn_restored_and_deleted(
 
     back = await client.memory.update_memory(club, memory.id, UpdateMemoryRequest(state="valid"))
     assert back["state"] == "valid"
+    assert back["metadata"] == memory.metadata
+    for state in ("invalidated", "valid"):  # for no reason: not for the one it once had
+        again = await client.memory.update_memory(club, memory.id, UpdateMemoryRequest(state=state))
+        assert again["invalidation_reason"] is None
     assert memory.id in {r.id for r in (await client.arecall(club, "Dan bread")).results}
 
     with server.client() as http:  # the client has no verb for it: its server cannot

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
+from recollect.server.render import REASON
 from recollect.server.schemas import MemoryBody
-from recollect.types import MemoryType
+from recollect.types import MemoryType, State
 
 if TYPE_CHECKING:
     from recollect.memory import Recollect
@@ -54,15 +55,24 @@ def _check(memory: Recollect, found: Memory, body: MemoryBody, changes: dict[str
 
 def _moved(memory: Recollect, bank: str, found: Memory, body: MemoryBody) -> Memory:
     if body.state == "invalidated":
-        if body.reason:
-            said = {**found.metadata, "invalidation_reason": body.reason}
-            memory.update(bank, found.id, metadata=said)
+        if body.reason or found.state is not State.INVALIDATED:
+            _give_reason(memory, found, body.reason)
         return memory.invalidate(bank, found.id)
     if body.state == "superseded" and body.superseded_by is not None:
         return memory.supersede(bank, found.id, body.superseded_by)
     if body.state == "valid":
+        _give_reason(memory, found, None)
         return memory.restore(bank, found.id)
     return found
+
+
+def _give_reason(memory: Recollect, found: Memory, reason: str | None) -> None:
+    """Why it is withdrawn now, in the place of why it once was."""
+    said = {name: value for name, value in found.metadata.items() if name != REASON}
+    if reason:
+        said[REASON] = reason
+    if said != found.metadata:
+        memory.update(found.bank, found.id, metadata=said)
 
 
 def _changes(body: MemoryBody) -> dict[str, Any]:

@@ -37,6 +37,9 @@ _MORE = (
 )  # fmt: skip
 
 
+REASON = "invalidation_reason"  # in the metadata of what was withdrawn
+
+
 def iso(when: datetime | None) -> str | None:
     return None if when is None else when.isoformat()
 
@@ -233,7 +236,7 @@ def unit(memory: Memory) -> dict[str, Any]:
         "state": "invalidated" if withdrawn else "valid",
         "lifecycle_state": memory.state.value,
         "invalidated_at": iso(memory.updated_at) if withdrawn else None,
-        "invalidation_reason": memory.metadata.get("invalidation_reason") if withdrawn else None,
+        "invalidation_reason": memory.metadata.get(REASON) if withdrawn else None,
         "updated_at": iso(memory.updated_at),
         "created_at": iso(memory.created_at),
         "source_memory_ids": memory.source_ids,
