@@ -69,6 +69,10 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
         "memories, by time",
         memory.memories(BANK, time_field="mentioned_at", since="2026-05-01", until="2026-06-01"),
     )
+    yield (
+        "memories, paged by time",
+        memory.memories(BANK, time_field="mentioned_at", limit=3, after="m4"),
+    )
     yield "documents, by tags", memory.documents(BANK, tags=["nowhere"])
     yield "documents, by tag groups", memory.documents(BANK, tag_groups=[{"tags": ["health"]}])
     yield "due", memory.due(BANK, now=datetime(2029, 1, 1, tzinfo=UTC))
@@ -318,6 +322,17 @@ async def test_banks_are_copied_by_the_async_ones(both, tmp_path: Path) -> None:
         after = [line async for line in client.export("once more")]
         assert orjson.dumps(after[1:]) == orjson.dumps(lines[1:])
         await client.warm()
+
+
+def test_pages_by_time_follow_each_other(both, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = both
+    fill(here)
+    monkeypatch.setattr("recollect.client.call.PAGE", 2)
+    by_time = here.memories(BANK, time_field="mentioned_at")
+    assert there.memories(BANK, time_field="mentioned_at") == by_time and len(by_time) > 5
+    first = by_time[0].id
+    for memory in both:
+        assert memory.memories(BANK, time_field="mentioned_at", after=first) == by_time[1:]
 
 
 @pytest.mark.parametrize("name", [".", ".."])

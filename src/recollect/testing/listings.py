@@ -82,16 +82,19 @@ class ListingContract:
         assert len(self.listed(Listing(axis="mentioned_at"))) == len(times)
 
     def test_pages_add_up_to_the_whole(self) -> None:
-        whole = [m.id for m in self.everything()]
-        skipped: list[str] = []
-        followed: list[str] = []
-        while page := self.store.memories(BANK, Listing(), 7, skip=len(skipped)):
-            skipped += [m.id for m in page]
-        after: str | None = None
-        while page := self.store.memories(BANK, Listing(), 7, after):
-            followed += [m.id for m in page]
-            after = followed[-1]
-        assert skipped == followed == whole
+        assert self.everything()
+        for where in (Listing(), Listing(axis="mentioned_at"), Listing(axis="occurred_start")):
+            whole = [m.id for m in self.listed(where)]
+            skipped: list[str] = []
+            followed: list[str] = []
+            while page := self.store.memories(BANK, where, 7, skip=len(skipped)):
+                skipped += [m.id for m in page]
+            after: str | None = None
+            while page := self.store.memories(BANK, where, 7, after):
+                followed += [m.id for m in page]
+                assert len(followed) <= len(whole), where
+                after = followed[-1]
+            assert skipped == followed == whole, where
 
     def test_tags_are_counted_over_what_can_be_recalled(self) -> None:
         live = [m for m in self.everything() if m.state in (State.ACTIVE, State.SUPERSEDED)]

@@ -157,7 +157,7 @@ def _listed(state: Serving, bank: str, where: dict[str, Any], page: Paging) -> d
         bank, limit=page.limit, after=start.after, offset=start.offset, **where
     )
     items, total = [render.unit(m) for m in found], state.memory.count(bank, **where)
-    if where["time_field"] is not None:
+    if where["time_field"] is not None and start.after is None:
         return counted(items, total, page)
     return shown(items, total, page, last(found, page.limit))
 

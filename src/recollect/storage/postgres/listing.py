@@ -42,3 +42,11 @@ def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
 
 def order(where: Listing) -> str:
     return "m.key DESC" if where.axis is None else f"m.{where.axis} DESC, m.key DESC"
+
+
+def beyond(where: Listing) -> str:
+    """What comes after the memory of the key `below` in that order."""
+    if where.axis is None:
+        return "m.key < %(below)s"
+    last = "FROM memories l WHERE l.bank_id = %(bank)s AND l.key = %(below)s"
+    return f"(m.{where.axis}, m.key) < (SELECT l.{where.axis}, l.key {last})"

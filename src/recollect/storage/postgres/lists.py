@@ -12,7 +12,7 @@ from recollect.storage.counting import link_counts, total_links
 from recollect.storage.entities import entity_from_row
 from recollect.storage.memory_row import memory_from_row
 from recollect.storage.postgres.connection import Connections
-from recollect.storage.postgres.listing import conditions, order
+from recollect.storage.postgres.listing import beyond, conditions, order
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.schema import TABLES
 from recollect.storage.postgres.view import ServerView
@@ -63,12 +63,14 @@ class Lists(ABC):
     def memories(
         self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
     ) -> list[Memory]:
-        """`after` is the last id seen of a listing that is newest first."""
+        """`after` is the last id seen of this listing."""
         view = self._view(self._reading, bank)
         below = view.key_of(after) if after else None
         if after and below is None:
             raise nothing_to_go_on_from(bank, after)
         condition, values = conditions(where)
+        if below is not None:
+            condition = f"{condition} AND {beyond(where)}"
         sql = query("listed_keys", condition, order=order(where))
         given = {"bank": bank, "below": below, "limit": limit, "skip": skip, **values}
         return list(view.load([k for (k,) in view.session.fetch(sql, given)]).values())

@@ -50,6 +50,13 @@ def order(where: Listing) -> str:
     return "n DESC" if where.axis is None else f"{where.axis} DESC, n DESC"
 
 
+def beyond(where: Listing, row: int) -> tuple[str, list[Any]]:
+    """What comes after the memory of this row in that order."""
+    if where.axis is None:
+        return "n < ?", [row]
+    return f"({where.axis}, n) < (SELECT {where.axis}, n FROM memories WHERE n = ?)", [row]
+
+
 def _tags(expression: TagExpression) -> tuple[str, list[Any]]:
     if isinstance(expression, TagLeaf):
         return _leaf(expression)

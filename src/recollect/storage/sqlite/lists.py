@@ -13,7 +13,7 @@ from recollect.storage.entities import entity_from_row
 from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.memory_row import MEMORY_COLUMNS, memory_from_row
 from recollect.storage.refusals import nothing_to_go_on_from, unknown_bank
-from recollect.storage.sqlite.listing import conditions, order
+from recollect.storage.sqlite.listing import beyond, conditions, order
 from recollect.storage.sqlite.read import SqliteView
 from recollect.storage.sqlite.rows import row_span
 from recollect.types import Chunk, Document, Entity, Link, LinkKind, Memory
@@ -64,15 +64,17 @@ class Lists(ABC):
     def memories(
         self, bank: str, where: Listing, limit: int, after: str | None = None, skip: int = 0
     ) -> list[Memory]:
-        """`after` is the last id seen of a listing that is newest first."""
+        """`after` is the last id seen of this listing."""
         number = self._number(bank)
         view = self._held(bank)
         below = view.key_of(after) if after else None
         if after and below is None:
             raise nothing_to_go_on_from(bank, after)
         first, end = row_span(number)
-        end = end if below is None else first | below
         clauses, arguments = conditions(where)
+        if below is not None:
+            further, given = beyond(where, first | below)
+            clauses, arguments = f"{clauses} AND {further}", [*arguments, *given]
         rows = self._execute(
             f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {clauses}
             ORDER BY {order(where)} LIMIT ? OFFSET ?""",

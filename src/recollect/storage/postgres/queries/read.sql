@@ -144,7 +144,7 @@ WHERE c.bank_id = %(bank)s AND c.document_id = %(id)s ORDER BY c.position
 
 -- name: listed_keys
 SELECT m.key FROM memories m JOIN features f ON f.bank_id = %(bank)s AND f.key = m.key
-WHERE m.bank_id = %(bank)s AND (%(below)s::bigint IS NULL OR m.key < %(below)s) AND {allowed}
+WHERE m.bank_id = %(bank)s AND {allowed}
 ORDER BY {order} LIMIT %(limit)s OFFSET %(skip)s
 
 -- name: listed_count
