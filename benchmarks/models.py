@@ -23,6 +23,7 @@ from pathlib import Path
 from recollect.eval.splits import Split
 from recollect.language.passage import passage
 from recollect.models import load_embedder, load_reranker, maxsim, to_codes
+from recollect.models.base import skimming
 from sets import read, sample
 
 QUERY = "When did Caroline go to the LGBTQ support group with her friends?"
@@ -65,6 +66,7 @@ def measure() -> dict[str, float]:
     stored = embedder.encode_passages(MEMORIES).tokens
     found = {
         "embed a query": cpu(lambda: embedder.encode_queries([QUERY])),
+        "skim a query": cpu(lambda: skimming(embedder).encode_queries([QUERY])),
         "embed a memory, alone": cpu(lambda: embedder.encode_passages(MEMORIES[:1])),
         "embed a memory, of 64": cpu(lambda: embedder.encode_passages(MEMORIES[:64]), 5) / 64,
         "load the embedder ": load_time("embedder"),
