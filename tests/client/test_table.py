@@ -16,13 +16,14 @@ import recollect
 
 LIBRARY = recollect.Recollect
 OTHERS = (recollect.AsyncRecollect, recollect.Client, recollect.AsyncClient)
-# What verbs are made of, and what a server needs of the library.
+# What verbs are made of, and what a server or a vault needs of the library.
 PARTS = {
     "store",
     "embedder",
     "settings",
     "retain_accepted",
     "reembedding",
+    "withdraw_document",
     "sync",
     "drive",
     "place",

@@ -26,6 +26,18 @@ def served(postgres: str) -> Iterator[Recollect]:
         db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
+def test_a_deleted_note_leaves_to_another_what_both_say(served: Recollect, vault: Path) -> None:
+    said = [f"Person{n} moved to the town of Place{n} for work." for n in range(60)]
+    for name in ("a.md", "b.md"):
+        (vault / name).write_text("\n\n".join([*said, f"Only {name} says so."]))
+        sync(served, BANK, vault)
+    (vault / "a.md").unlink()
+    sync(served, BANK, vault)
+    held = served.memories(BANK, state="active", limit=1000)
+    assert sorted(m.text for m in held) == sorted([*said, "Only b.md says so."])
+    assert not sync(served, BANK, vault).changed
+
+
 def test_a_vault_is_kept_in_step_with_a_server(served: Recollect, bastra: Path) -> None:
     sync(served, BANK, bastra)
     assert served.load(BANK, "storage-json-files").state is State.SUPERSEDED

@@ -191,6 +191,93 @@ def test_a_document_renamed_and_edited_at_once_keeps_its_statements(
     assert all(one in held for one in said)
 
 
+# --- documents that say the same ------------------------------------------------------------
+
+SAID = [f"Person{n} moved to the town of Place{n} for work." for n in range(60)]
+MORE = "Zed sings in the choir."
+
+
+@pytest.fixture
+def shared(vault: Path, run: Run) -> Path:
+    """One note, then two that say all of it; the second has one statement more, the third none."""
+    for name, said in (("a.md", SAID), ("b.md", [*SAID, MORE]), ("c.md", SAID)):
+        (vault / name).write_text("\n\n".join(said))
+        run()
+    return vault
+
+
+def _held(memory: Recollect) -> list[str]:
+    return sorted(m.text for m in memory.memories(BANK, state="active", limit=1000))
+
+
+@pytest.mark.parametrize("forget", [False, True])
+@pytest.mark.parametrize("order", ["abc", "acb", "bac", "bca", "cab", "cba"])
+def test_what_other_notes_still_say_is_held(
+    memory: Recollect, shared: Path, run: Run, order: str, forget: bool
+) -> None:
+    for number, gone in enumerate(order):
+        (shared / f"{gone}.md").unlink()
+        report = run(forget=forget)
+        assert (report.forgotten if forget else report.withdrawn) == [f"{gone}.md"]
+        left = order[number + 1 :]
+        wanted = sorted([*SAID, MORE] if "b" in left else SAID) if left else []
+        assert _held(memory) == wanted
+        assert run(forget=forget).said() == "nothing to do"
+        assert sorted(p.name for p in shared.glob("**/*.md")) == [f"{n}.md" for n in sorted(left)]
+
+
+def test_notes_deleted_together_leave_nothing_to_each_other(
+    memory: Recollect, shared: Path, run: Run
+) -> None:
+    (shared / "a.md").unlink()
+    (shared / "b.md").unlink()
+    run()
+    assert _held(memory) == sorted(SAID)
+    assert {m.metadata["note"] for m in memory.memories(BANK, state="active")} == {"c.md"}
+    assert not run().changed
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_note_that_took_statements_over_can_be_edited(
+    memory: Recollect, shared: Path, run: Run, at_once: bool, one_way: bool
+) -> None:
+    (shared / "c.md").unlink()
+    run(one_way=one_way)
+    (shared / "a.md").unlink()
+    if not at_once:
+        run(one_way=one_way)
+    (shared / "b.md").write_text("\n\n".join([*SAID[1:], "Zed sings in the opera."]))
+    assert run(one_way=one_way).updated == ["b.md"]
+    assert _held(memory) == sorted([*SAID[1:], "Zed sings in the opera."])
+    assert not run(one_way=one_way).changed
+
+
+def test_a_statement_taken_out_does_not_bring_back_a_note_that_was_deleted(
+    memory: Recollect, shared: Path, run: Run
+) -> None:
+    (shared / "b.md").unlink()
+    (shared / "c.md").unlink()
+    run()
+    (shared / "a.md").write_text("\n\n".join(SAID[1:]))
+    report = run()
+    assert (report.updated, report.written) == (["a.md"], [])
+    assert _held(memory) == sorted(SAID[1:])
+
+
+def test_a_document_that_comes_back_is_remembered_again(
+    memory: Recollect, shared: Path, run: Run
+) -> None:
+    text = (shared / "b.md").read_text()
+    for name in ("a.md", "b.md", "c.md"):
+        (shared / name).unlink()
+        run()
+    (shared / "b.md").write_text(text)
+    report = run()
+    assert not report.conflicts and _held(memory) == sorted([*SAID, MORE])
+    assert not run().changed
+
+
 def test_a_document_renamed_while_the_state_was_lost_is_the_same(
     memory: Recollect, obsidian: Path, run: Run
 ) -> None:

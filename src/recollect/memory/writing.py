@@ -153,6 +153,14 @@ class Writing(Looking):
         return self.document(bank, document_id)
 
     @checked
+    def withdraw_document(self, bank: str, document_id: str, heirs: Iterable[str]) -> None:
+        """Withdraw what only this document says, and hand over to the documents `heirs` what they
+        say as well. Given again, it is read again."""
+        from recollect.retain.edit import withdraw_document
+
+        withdraw_document(self._store, bank, document_id, heirs)
+
+    @checked
     def clear(self, bank: str, *, type: str | None = None) -> int:
         """Delete all memories of a bank, or all of one type; the bank stays. Gives how many."""
         from recollect.recall.request import filter_types

@@ -190,6 +190,12 @@ def forget(store: Store, bank: str, memory_id: str | None, document_id: str | No
     return store.commit(bank, lambda w: Batch(drop_memories=[current_key(w, wanted)]))
 
 
+def withdraw_document(store: Store, bank: str, document_id: str, heirs: Iterable[str]) -> None:
+    if store.document(bank, document_id) is None:
+        raise _unknown_document(bank, document_id)
+    store.commit(bank, lambda _: Batch(withdraw_documents={document_id: frozenset(heirs)}))
+
+
 def clear(store: Store, bank: str, type: MemoryType | None) -> int:
     """Delete all memories, or all of a type; without one, the documents go too."""
     documents = store.documents(bank, EVERYTHING, None) if type is None else []

@@ -10,7 +10,7 @@ The rules are here, once for every store; `Rows` is what they need of the store'
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
@@ -59,10 +59,13 @@ class Rows(Protocol):
     def take_observations(self, source: int) -> list[int]: ...  # made from it; no longer
     def mentions(self, key: int) -> list[Said]: ...
     def last_mention(self, key: int) -> int | None: ...
-    def take_first_mention(self, key: int) -> Said | None: ...
+    def take_first_mention(
+        self, key: int, among: Collection[str] | None = None
+    ) -> Said | None: ...  # in one of these documents
     def take_mentions_in(self, document_id: str) -> dict[int, int]: ...  # key → how many
     def document_keys(self, document_id: str) -> Sequence[int]: ...
     def drop_document(self, document_id: str, *, replaced: bool) -> None: ...
+    def unread(self, document_id: str) -> None: ...  # given again, it is to be read again
     def chunk(self, chunk_id: str) -> str | None: ...
     def other_texts(self, document_id: str, chunk_id: str, text: str) -> list[str]: ...
     def cut_chunk(self, document_id: str, chunk_id: str, text: str) -> None: ...
@@ -129,20 +132,37 @@ class Forgetting:
         if other is None:
             return False
         memory = self._rows.load(key)
-        told = None if other.at is None else from_micros(other.at)
-        self._rows.rewrite(
-            key,
-            replace(
-                memory, document_id=other.document_id, chunk_id=other.chunk_id, mentioned_at=told
-            ),
-        )
-        self._rows.tell(key, other.at)
+        self._move(key, memory, other)
         if other.text != memory.text:
             self._texts.append(memory.text)
             key = self._reword(key, other.text)
         self._fewer_proofs(key, removed + 1)
         self._drop_revisions(memory.id)
         return True
+
+    def _move(self, key: int, memory: Memory, to: Said) -> None:
+        told = None if to.at is None else from_micros(to.at)
+        moved = replace(memory, document_id=to.document_id, chunk_id=to.chunk_id, mentioned_at=told)
+        self._rows.rewrite(key, moved)
+        self._rows.tell(key, to.at)
+
+    def withdraw(self, document_id: str, heirs: Collection[str], at: int) -> None:
+        """The document is there and counts no more. What one of `heirs` says as well is theirs from
+        now on, in the words that it has: nothing is to be forgotten."""
+        rows = self._rows
+        for key, count in rows.take_mentions_in(document_id).items():
+            self._fewer_proofs(key, count)
+        keys = rows.document_keys(document_id)
+        rows.expect(keys)
+        for key in keys:
+            memory, other = rows.load(key), rows.take_first_mention(key, heirs)
+            if other is not None:
+                self._move(key, memory, other)
+                self._fewer_proofs(key, 1)
+            elif memory.state is not State.INVALIDATED:
+                withdrawn = replace(memory, state=State.INVALIDATED, superseded_by=None)
+                rows.rewrite(key, withdrawn, known_until=at)
+        rows.unread(document_id)
 
     def _reword(self, key: int, text: str) -> int:
         """Under a new key, because whoever holds the old one holds its terms as well."""

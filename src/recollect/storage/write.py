@@ -32,6 +32,8 @@ class BatchWriter(ABC, Generic[R]):
         for document_id, kept in batch.drop_documents.items():
             self._forgetting.document(document_id, kept, replaced=document_id in given)
         self._forgetting.memories(batch.drop_memories)
+        for document_id, heirs in batch.withdraw_documents.items():
+            self._forgetting.withdraw(document_id, heirs, self._now)
         self._forgetting.finish()
         self._rows.flush()
         self._documents(batch.documents)

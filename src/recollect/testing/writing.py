@@ -13,6 +13,7 @@ from recollect.storage.base import (
     Found,
     KeyLink,
     Mentions,
+    NewDocument,
     NewEvidence,
     Retire,
     Store,
@@ -146,6 +147,31 @@ class WritingContract:
         assert not view.allows(keys, Filter())[0]
         assert view.allows(keys, Filter(as_of=at - 1))[0]
         assert not view.allows(keys, Filter(as_of=at))[0]
+
+    def test_a_withdrawn_document_leaves_to_its_heirs_what_they_say_as_well(self) -> None:
+        told = next(m for m in made_up(1).memories if m.memory.state is State.ACTIVE)
+        pages = [NewDocument(name, b"read", None, (), {}, ()) for name in ("a", "b", "c")]
+        new = [
+            replace(told, key=key, memory=replace(told.memory, id=f"m{key}", document_id="a"))
+            for key in (2000, 2001, 2002)
+        ]
+        said = [
+            NewEvidence(2000, None, "c", None, "the same"),
+            NewEvidence(2000, None, "b", None, "the same"),
+            NewEvidence(2001, None, "c", None, "the same"),
+        ]
+        self.filled()
+        self.store.commit(BANK, lambda _: Batch(memories=new, documents=pages, evidence=said))
+        heirs = frozenset({"b"})
+        self.store.commit(BANK, lambda _: Batch(withdraw_documents={"a": heirs}))
+        held = self.store.view(BANK).load([2000, 2001, 2002])
+        assert [(m.document_id, m.state) for m in held.values()] == [
+            ("b", State.ACTIVE), ("a", State.INVALIDATED), ("a", State.INVALIDATED)
+        ]  # fmt: skip
+        assert held[2000].proof_count == told.memory.proof_count + 1  # c's is left
+        assert self.store.view(BANK).document_hash("a") == b""
+        self.store.commit(BANK, lambda _: Batch(withdraw_documents={"c": frozenset()}))
+        assert self.store.view(BANK).load([2000])[2000].proof_count == told.memory.proof_count
 
     def test_links_keep_their_strongest_weight(self) -> None:
         reference = self.filled()

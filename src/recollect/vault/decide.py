@@ -49,25 +49,26 @@ def decide(pair: Pair, *, one_way: bool) -> Step | None:
     if pair.path is not None and pair.file is None:
         return None  # there, but it cannot be read
     if pair.file is not None:
-        return _noted(pair, pair.file)
+        return _noted(pair, pair.file, one_way=one_way)
     if pair.unit is None:
         return Step(Do.DROP, pair)
     if pair.entry is None:
         return Step(Do.WRITE, pair, pair.unit.form) if pair.unit.active and not one_way else None
     if not pair.unit.active:
-        return Step(Do.DROP, pair)
+        # A document with no statement of its own still stands behind those of others.
+        return Step(Do.DROP if pair.unit.memories else Do.WITHDRAW, pair, pair.unit.form)
     if digests(pair.unit.fields()) != pair.entry.bank and not one_way:
         return Step(Do.WRITE, pair, pair.unit.form)  # deleted here, but changed there since
     return Step(Do.WITHDRAW, pair, pair.unit.form)
 
 
-def _noted(pair: Pair, file: File) -> Step:
+def _noted(pair: Pair, file: File, *, one_way: bool) -> Step:
     unit, entry = pair.unit, pair.entry
     if unit is None:
         untouched = entry is not None and entry.digest == file.digest
         return Step(Do.SET_ASIDE if untouched else Do.RETAIN, pair, form_of(file))
     if unit.form == "document":
-        return _document(pair, file)
+        return _document(pair, file, one_way=one_way)
     if _outgrown(file):
         return Step(Do.RETAIN, pair, "document")
     held = unit.fields()
@@ -80,10 +81,12 @@ def _noted(pair: Pair, file: File) -> Step:
     return Step(Do.MERGE, pair, "memory", found, conflict=bool(found.clashes))
 
 
-def _document(pair: Pair, file: File) -> Step:
+def _document(pair: Pair, file: File, *, one_way: bool) -> Step:
     assert pair.unit is not None
     held, entry = digests(pair.unit.fields()), pair.entry
     if entry is None:
+        if not pair.unit.active and "retired" not in file.fields:
+            return Step(Do.RETAIN, pair, "document")  # withdrawn with its note, which is back
         told = pair.unit.document.text if pair.unit.document is not None else None
         if flat(str(file.fields["text"])) == flat(told or ""):
             return Step(Do.KEEP, pair, "document")
@@ -93,7 +96,7 @@ def _document(pair: Pair, file: File) -> Step:
     said = held.get("said") != entry.bank.get("said")
     if given:
         return Step(Do.RETAIN if here else Do.REWRITE, pair, "document", conflict=here)
-    if said:
+    if said and not (one_way and here):  # what is never written must not keep an edit back
         return Step(Do.REWORD, pair, "document")
     return Step(Do.RETAIN if here else Do.KEEP, pair, "document")
 

@@ -185,8 +185,9 @@ class _Pass:
         bank, folder = ToBank(work, self._named), ToFolder(work)
         # First: a note renamed and edited at once is one gone and one new, and what both say would
         # be known from the one, and be withdrawn with it.
+        heirs, forget = self._heirs(by), self._options.forget
         for step in by[Do.WITHDRAW]:
-            work.guard(step, lambda s=step: bank.withdraw(s, forget=self._options.forget))
+            work.guard(step, lambda s=step: bank.withdraw(s, heirs, forget=forget))
         safe = [s for s in by[Do.RETAIN] if work.guard(s, lambda s=s: folder.keep_other_side(s))]
         bank.retain(safe, progress)
         self._note_retained(work, bank)
@@ -198,10 +199,17 @@ class _Pass:
             note_down(work, step, self._unit(step), unsent=self._options.one_way)
         self._retire(work, bank, [s for s in merged if "retired" in s.merge.to_bank])
         if not self._options.one_way:
-            self._to_folder(work, folder, by, sides)
+            self._to_folder(work, bank, folder, by, sides)
         for step in by[Do.DROP]:
             let_go(work, step)
         self._failed = work.failed
+
+    def _heirs(self, by: dict[Do, list[Step]]) -> frozenset[str]:
+        """Documents whose notes are here, and hold."""
+        gone = {s.pair.id for do in (Do.WITHDRAW, Do.DROP) for s in by[do]}
+        held = self._state.entries.values()
+        here = {e.id for e in held if e.form == "document" and "retired" not in e.file}
+        return frozenset(here - gone)
 
     def _note_retained(self, work: Work, bank: ToBank) -> None:
         fresh = self._units() if bank.retained else {}
@@ -237,10 +245,12 @@ class _Pass:
                 note_down(work, step, self._unit(step))
 
     def _to_folder(
-        self, work: Work, folder: ToFolder, by: dict[Do, list[Step]], sides: Sides
+        self, work: Work, bank: ToBank, folder: ToFolder, by: dict[Do, list[Step]], sides: Sides
     ) -> None:
         rewritten = [s for s in by[Do.REWRITE] if work.guard(s, lambda s=s: folder.rewrite(s))]
         reworded = [s for s in by[Do.REWORD] if work.guard(s, lambda s=s: folder.reword(s))]
+        for step in reworded:
+            work.guard(step, lambda s=step: bank.rename(s))  # of what another note left to it
         for step in (*rewritten, *reworded):
             note_down(work, step, step.pair.unit)
         taken = {p.casefold() for p in (*sides.scan.files, *self._state.entries)}
@@ -315,5 +325,6 @@ def _retirement(step: Step) -> bool:
     file, entry = step.pair.file, step.pair.entry
     said = None if file is None else file.fields.get("retired")
     if entry is None or step.pair.unit is None:
-        return said is not None
+        back = step.pair.unit is not None and not step.pair.unit.active
+        return said is not None or back
     return entry.file.get("retired") != (None if said is None else mark(said))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -111,6 +111,8 @@ class ToBank:
         if unit.form == "memory":  # it has grown into a document
             self._work.memory.invalidate(self._work.bank, unit.id)
             return
+        if step.pair.entry is None and not unit.active:
+            return  # withdrawn with its note, which is back
         gone = {m.text for m in unit.memories if m.state is State.INVALIDATED}
         for memory_id in made if gone else ():
             if self._work.memory.load(self._work.bank, memory_id).text in gone:
@@ -180,7 +182,8 @@ class ToBank:
                 hint="name the successor by its id",
             )
 
-    def withdraw(self, step: Step, *, forget: bool) -> None:
+    def withdraw(self, step: Step, heirs: Collection[str], *, forget: bool) -> None:
+        """The note was deleted. What a document says that other notes say as well is theirs then."""
         unit = step.pair.unit
         assert unit is not None
         if forget:
@@ -188,8 +191,9 @@ class ToBank:
             self._work.memory.forget(self._work.bank, **named)
             self._work.report.forgotten.append(step.path)
         else:
-            for memory in unit.memories:
-                if memory.state is not State.INVALIDATED:
-                    self._work.memory.invalidate(self._work.bank, memory.id)
+            if unit.form == "document":
+                self._work.memory.withdraw_document(self._work.bank, unit.id, heirs)
+            else:
+                self._work.memory.invalidate(self._work.bank, unit.id)
             self._work.report.withdrawn.append(step.path)
         let_go(self._work, step)

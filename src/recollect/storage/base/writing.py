@@ -105,6 +105,10 @@ class Batch:
     # Documents to take away with everything derived only from them, but for the keys named.
     drop_documents: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     drop_memories: Sequence[int] = ()
+    # Documents to withdraw, each with those that take over what they say as well.
+    withdraw_documents: Mapping[str, frozenset[str]] = field(
+        default_factory=dict[str, frozenset[str]]
+    )
     updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
     step: Step | None = None
 

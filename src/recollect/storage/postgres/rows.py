@@ -7,7 +7,7 @@ at once (`expect`), and what goes is deleted in bulk at the end (`flush`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -251,11 +251,15 @@ class BankRows:
     def last_mention(self, key: int) -> int | None:
         return max((s.at for s in self.mentions(key) if s.at is not None), default=None)
 
-    def take_first_mention(self, key: int) -> Said | None:
+    def take_first_mention(self, key: int, among: Collection[str] | None = None) -> Said | None:
         self.expect([key])
-        if not self._mentions[key]:
+        held = self._mentions[key]
+        found = (p for p in held if among is None or p[1].document_id in among)
+        first = next(found, None)
+        if first is None:
             return None
-        number, said = self._mentions[key].pop(0)
+        held.remove(first)
+        number, said = first
         self.run("drop_evidence", number=number)
         return said
 
@@ -278,6 +282,9 @@ class BankRows:
         if not replaced:
             self.documents -= self.run("drop_document", id=document_id)
 
+    def unread(self, document_id: str) -> None:
+        self._unread.add(document_id)
+
     def _read_chunks(self, ids: Iterable[str]) -> None:
         missing = [c for c in dict.fromkeys(ids) if c not in self._chunks]
         if missing:
@@ -294,7 +301,7 @@ class BankRows:
 
     def cut_chunk(self, document_id: str, chunk_id: str, text: str) -> None:
         self._chunks[chunk_id] = self._cut[chunk_id] = text
-        self._unread.add(document_id)
+        self.unread(document_id)
 
     # --- entities ----------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ takes along is `storage.forget`'s to say."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 import orjson
@@ -169,12 +169,13 @@ class BankRows:
             "SELECT max(at) FROM evidence WHERE bank=? AND key=?", (self.number, key)
         ).fetchone()[0]
 
-    def take_first_mention(self, key: int) -> Said | None:
-        row = self.db.execute(
+    def take_first_mention(self, key: int, among: Collection[str] | None = None) -> Said | None:
+        rows = self.db.execute(
             """SELECT rowid, document_id, chunk_id, text, at FROM evidence WHERE bank=? AND key=?
-            ORDER BY rowid LIMIT 1""",
+            ORDER BY rowid""",
             (self.number, key),
-        ).fetchone()
+        )
+        row = next((row for row in rows if among is None or row[1] in among), None)
         if row is None:
             return None
         self.db.execute("DELETE FROM evidence WHERE rowid=?", (row[0],))
@@ -200,6 +201,11 @@ class BankRows:
         if not replaced:
             db.execute("DELETE FROM documents WHERE bank=? AND id=?", (bank, document_id))
 
+    def unread(self, document_id: str) -> None:
+        self.db.execute(
+            "UPDATE documents SET hash=x'' WHERE bank=? AND id=?", (self.number, document_id)
+        )
+
     def chunk(self, chunk_id: str) -> str | None:
         row = self.db.execute(
             "SELECT text FROM chunks WHERE bank=? AND id=?", (self.number, chunk_id)
@@ -216,7 +222,7 @@ class BankRows:
     def cut_chunk(self, document_id: str, chunk_id: str, text: str) -> None:
         db, bank = self.db, self.number
         db.execute("UPDATE chunks SET text=? WHERE bank=? AND id=?", (text, bank, chunk_id))
-        db.execute("UPDATE documents SET hash=x'' WHERE bank=? AND id=?", (bank, document_id))
+        self.unread(document_id)
 
     # --- entities ----------------------------------------------------------------------------
 
