@@ -119,12 +119,28 @@ def test_of_a_pasted_log_the_beginning_is_kept() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["我昨天去了北京，见到了老朋友。" * 40, "https://example.com/" + "part/" * 300, "ก" * 900],
+    ["我昨天去了北京，见到了老朋友" * 40, "https://example.com/" + "part/" * 300, "ก" * 900],
 )
 def test_a_long_line_without_spaces_is_cut_and_not_lost(line: str) -> None:
     (cut,) = pieces(line)
     assert line.startswith(cut)
     assert PIECE * 0.9 <= count_tokens(cut) <= PIECE
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (" ", [f"Step {n} of the deploy takes about {n} minutes." for n in range(60)]),
+        ("", [f"我昨天去了北京第{n}次，见到了老朋友。" for n in range(40)]),
+    ],
+)
+def test_a_long_line_is_cut_between_sentences_and_nothing_is_lost(
+    gap: str, said: list[str]
+) -> None:
+    line = gap.join(said)
+    cut = pieces(f"How is it done?\n\n{line}\nThat is all.")
+    assert len(cut) > 1 and all(count_tokens(piece) <= PIECE for piece in cut)
+    assert gap.join(cut) == f"How is it done?\n\n{line}\nThat is all."
 
 
 # --- the spool -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from recollect.language.sentences import sentences
 from recollect.language.tokens import count_tokens, truncate
 
 PIECE = 200  # tokens of one memory
@@ -118,8 +119,8 @@ def cleaned(text: str) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """As few as are each short enough to be one memory, cut between paragraphs, else lines. Of
-    what goes on and on, a log that was pasted, the beginning is kept."""
+    """As few as are each short enough to be one memory, cut between paragraphs, else lines,
+    else sentences. Of what goes on and on, a log that was pasted, the beginning is kept."""
     out: list[str] = []
     for gap, part in _parts(text):
         joined = f"{out[-1]}{gap}{part}" if out else part
@@ -133,7 +134,8 @@ def pieces(text: str) -> list[str]:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Paragraphs, and the lines of those too long, each with what stands before it."""
+    """Paragraphs, the lines of those too long, and the sentences of lines too long, each with what
+    stands before it."""
     for paragraph in (p.strip() for p in re.split(r"\n\s*\n", text)):
         if not paragraph:
             continue
@@ -141,4 +143,14 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
             yield "\n\n", paragraph
             continue
         for number, line in enumerate(paragraph.split("\n")):
-            yield "\n" if number else "\n\n", truncate(line, PIECE)
+            yield from _of_line("\n" if number else "\n\n", line)
+
+
+def _of_line(gap: str, line: str) -> Iterator[tuple[str, str]]:
+    if count_tokens(line) <= PIECE:
+        yield gap, line
+        return
+    end = 0
+    for start, stop in sentences(line):
+        yield line[end:start] if end else gap, truncate(line[start:stop], PIECE)
+        end = stop
