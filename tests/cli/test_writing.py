@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from codecs import BOM_UTF8
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +148,26 @@ def test_export_to_a_file_keeps_stdout_free(ask: Any, own: Any, tmp_path: Path) 
     file = tmp_path / "alice.jsonl"
     assert ask("export", "alice", "-o", file).out == ""
     assert own("import", file, "--json").json["memories"] == 6
+
+
+@pytest.mark.parametrize("through", ["a file", "stdin"])
+@pytest.mark.parametrize("changed", [gzip.compress, BOM_UTF8.__add__])
+def test_an_export_that_was_packed_or_saved_by_an_editor_is_read(
+    ask: Any, own: Any, tmp_path: Path, changed: Callable[[bytes], bytes], through: str
+) -> None:
+    exported = ask("export", "alice").out
+    file, held = tmp_path / "alice.jsonl", changed(exported.encode())
+    file.write_bytes(held)
+    own("import", *((file,) if through == "a file" else ("-",)), stdin=held)
+    assert own("export", "alice").out.splitlines()[1:] == exported.splitlines()[1:]
+
+
+def test_a_packed_export_cut_short_is_said_to_be_that(ask: Any, own: Any, tmp_path: Path) -> None:
+    file = tmp_path / "alice.jsonl.gz"
+    file.write_bytes(gzip.compress(ask("export", "alice").out.encode())[:-50])
+    ran = own("import", file)
+    assert ran.code == 2 and "cannot be unpacked" in ran.err
+    assert own("banks", "--json").json == []
 
 
 def test_an_export_cut_short_imports_nothing(ask: Any, own: Any) -> None:

@@ -208,13 +208,15 @@ def _exported(file: str) -> Iterator[Mapping[str, Any]]:
 
     from recollect.errors import InvalidInput
     from recollect.storage.transfer import objects
+    from recollect.unpacking import unpacked
 
     if file == "-":
-        yield from objects(sys.stdin.buffer, "stdin")
+        with unpacked(sys.stdin.buffer, "stdin") as lines:
+            yield from objects(lines, "stdin")
         return
     try:
-        with Path(file).open("rb") as stream:
-            yield from objects(stream, file)
+        with Path(file).open("rb") as stream, unpacked(stream, file) as lines:
+            yield from objects(lines, file)
     except OSError as error:
         raise InvalidInput(
             f"{file} cannot be read: {error.strerror}",

@@ -9,7 +9,6 @@ The file format is one JSON object a line, a unit or a query (docs/eval.md descr
 from __future__ import annotations
 
 import gzip
-import zlib
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ import orjson
 
 from recollect.eval.times import read_time
 from recollect.eval.trouble import DatasetError, reading
+from recollect.unpacking import unpacked
 
 DEFAULT_BANK = "default"
 
@@ -188,7 +189,7 @@ def some_queries(dataset: Dataset, count: int) -> Dataset:
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every object with the number of its line."""
-    with open_bytes(path) as lines, unpacking(path):
+    with _opened(path) as lines:
         for number, line in enumerate(lines, start=1):
             line = line.removeprefix(BOM_UTF8) if number == 1 else line  # as some editors write it
             if not line.strip():
@@ -209,7 +210,7 @@ def is_lines(path: Path) -> bool:
     """By its name, or because its first line is a unit or a query, whatever it is called."""
     if {".jsonl", ".ndjson"} & set(path.suffixes):
         return True
-    with open_bytes(path) as lines, unpacking(path):
+    with _opened(path) as lines:
         try:
             first = orjson.loads(next(iter(lines), b"").removeprefix(BOM_UTF8))
         except orjson.JSONDecodeError:
@@ -218,7 +219,7 @@ def is_lines(path: Path) -> bool:
 
 
 def read_json(path: Path) -> Any:
-    with open_bytes(path) as source, unpacking(path):
+    with _opened(path) as source:
         try:
             return orjson.loads(source.read().removeprefix(BOM_UTF8))
         except orjson.JSONDecodeError as cause:
@@ -227,23 +228,12 @@ def read_json(path: Path) -> Any:
             ) from cause
 
 
-def open_bytes(path: Path) -> Any:
+@contextmanager
+def _opened(path: Path) -> Generator[BufferedIOBase]:
     if not path.exists():
         raise DatasetError(f"there is no file {path}", hint="check the path")
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"  # what a download is called says little
-    return gzip.open(path, "rb") if packed else path.open("rb")
-
-
-@contextmanager
-def unpacking(path: Path) -> Generator[None]:
-    """A download that broke off, or a file with wrong bytes, is said to be that."""
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as cause:
-        raise DatasetError(
-            f"{path.name} cannot be unpacked: {cause}", hint="was it cut short? get it again"
-        ) from cause
+    with path.open("rb") as file, unpacked(file, path.name, DatasetError) as source:
+        yield source
 
 
 _UNIT_KEYS = {

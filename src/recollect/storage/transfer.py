@@ -8,6 +8,7 @@ nothing of any engine.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -103,6 +104,7 @@ def model_in(head: Mapping[str, Any]) -> ModelIdentity:
 def objects(lines: Iterable[bytes], where: str) -> Iterator[Mapping[str, Any]]:
     """An export as it was written, line by line: it may be larger than memory."""
     for number, said in enumerate(lines, 1):
+        said = said.removeprefix(BOM_UTF8) if number == 1 else said  # as some editors write it
         if not said.strip():
             continue
         try:
