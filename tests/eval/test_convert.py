@@ -214,6 +214,24 @@ def test_json_of_another_kind_is_refused(tmp_path: Path, content: Any, form: str
         load(path, form)
 
 
+@pytest.mark.parametrize(("content", "form"), [(LOCOMO, "locomo"), (LONGMEMEVAL, "longmemeval")])
+def test_one_record_cut_out_of_a_file_is_read_whoever_names_its_format(
+    tmp_path: Path, content: list[Any], form: str
+) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps(content[0]))
+    assert load(path, form) == load(path) and len(load(path).banks) == 1
+
+
+def test_a_folder_has_a_name_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for form in ("auto", "corpus"):
+        with pytest.raises(DatasetError, match=f"^{tmp_path.name} holds no corpus"):
+            load(".", form)
+
+
 def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
     folder = tmp_path / "musique_small"
     folder.mkdir()

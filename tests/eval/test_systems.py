@@ -80,16 +80,18 @@ def test_tags_and_as_of_reach_recall(memory: recollect.Recollect) -> None:
     units = (
         Unit("old", "Ana owns a kayak.", time=datetime(2024, 1, 1, tzinfo=UTC), tags=("home",)),
         Unit("new", "Ben owns a canoe.", time=datetime(2024, 6, 1, tzinfo=UTC), tags=("work",)),
+        Unit("bare", "Cid owns a boat.", time=datetime(2024, 6, 1, tzinfo=UTC)),
     )
     then = datetime(2024, 3, 1, tzinfo=UTC)
     queries = (
         Query("q1", "Who owns a boat, kayak or canoe?", as_of=then),
         Query("q2", "Who owns a boat, kayak or canoe?", tags=("work",), tags_match="any_strict"),
+        Query("q3", "Who owns a boat, kayak or canoe?", tags_match="exact"),
     )
     bank = Bank("b", units, queries)
     system = Recollect(memory)
     system.index(bank)
-    assert [system.search(bank, q).ids for q in queries] == [("old",), ("new",)]
+    assert [system.search(bank, q).ids for q in queries] == [("old",), ("new",), ("bare",)]
 
 
 @pytest.mark.parametrize("part", ["cross-encoder", "bridge"])

@@ -347,11 +347,16 @@ def _last_time(units: Sequence[Unit]) -> datetime | None:
     return max((unit.time for unit in units if unit.time), default=None)
 
 
+def listed(content: Any) -> Any:
+    """One conversation or question, cut out of the published file, as such a file."""
+    if isinstance(content, dict) and ("qa" in content or "haystack_sessions" in content):
+        return [content]
+    return content  # pyright: ignore[reportUnknownVariableType]
+
+
 def sniff(path: Path) -> Dataset:
     """Read a JSON file by its shape."""
-    content = read_json(path)
-    if isinstance(content, dict) and ("qa" in content or "haystack_sessions" in content):
-        content: Any = [content]  # one conversation or question, cut out of the published file
+    content = listed(read_json(path))
     if isinstance(content, dict) and "data" in content:
         return longmemeval_sample(content["data"])  # pyright: ignore[reportUnknownArgumentType]
     if not isinstance(content, list) or not content:

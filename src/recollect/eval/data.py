@@ -18,12 +18,13 @@ from datetime import datetime
 from difflib import get_close_matches
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import orjson
 
 from recollect.eval.times import read_time
 from recollect.eval.trouble import DatasetError, reading
+from recollect.types import TagsMatch
 from recollect.unpacking import unpacked
 
 DEFAULT_BANK = "default"
@@ -264,13 +265,18 @@ def _unit(record: Mapping[str, Any]) -> Unit:
 
 
 _JUDGED_BY = ("gold", "forbidden", "category", "time", "as_of", "tags", "tags_match", "bank")
+# What the verbs call it: an old "last week" would count from today, and nobody would notice.
+_ELSEWHERE = {"timestamp": "time", "query_timestamp": "time"}
 
 
 def _check_keys(record: Mapping[str, Any]) -> None:
     """`golds` would leave a query without gold, and nobody would notice; an `answer` is welcome."""
     for key in record:
-        if key not in _JUDGED_BY and (near := get_close_matches(key, _JUDGED_BY, 1, 0.66)):
-            raise DatasetError(f"a query has no {key!r}", hint=f"is {near[0]!r} meant?")
+        if key in _JUDGED_BY:
+            continue
+        near = get_close_matches(key, _JUDGED_BY, 1, 0.66)
+        if meant := _ELSEWHERE.get(key) or next(iter(near), None):
+            raise DatasetError(f"a query has no {key!r}", hint=f"is {meant!r} meant?")
 
 
 def _query(record: Mapping[str, Any], default_id: str) -> Query:
@@ -281,6 +287,10 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
     answerable = record.get("answerable", judged)
     if not isinstance(answerable, bool | None):
         raise DatasetError(f"answerable is {answerable!r}", hint="write true or false")
+    match = str(record.get("tags_match", "any"))
+    if match not in get_args(TagsMatch):
+        ways = ", ".join(get_args(TagsMatch))
+        raise DatasetError(f"tags_match is {match!r}", hint=f"one of {ways}")
     return Query(
         id=str(record.get("id", default_id)),
         text=_text(record, "query"),
@@ -290,7 +300,7 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
         time=read_time(record.get("time")),
         as_of=read_time(record.get("as_of"), end=True),
         tags=_listed(record, "tags"),
-        tags_match=str(record.get("tags_match", "any")),
+        tags_match=match,
         answerable=answerable,
     )
 
@@ -333,7 +343,7 @@ def _query_record(query: Query) -> dict[str, Any]:
         "time": query.time and query.time.isoformat(),
         "as_of": query.as_of and query.as_of.isoformat(),
         "tags": list(query.tags),
-        "tags_match": query.tags_match if query.tags else None,
+        "tags_match": None if query.tags_match == "any" else query.tags_match,
     }
     record |= {key: value for key, value in optional.items() if value}
     if query.answerable is not None:

@@ -20,6 +20,8 @@ def load(path: str | Path, form: str = "auto") -> Dataset:
         raise DatasetError(f"unknown format {form!r}", hint="one of " + ", ".join(FORMATS))
     if not path.exists():
         raise DatasetError(f"there is no file {path}", hint="check the path")
+    if path.is_dir():
+        path = path.absolute()  # "." has no name, and a corpus is named by its folder
     if form == "auto":
         return _by_shape(path)
     if form == "jsonl":
@@ -28,7 +30,7 @@ def load(path: str | Path, form: str = "auto") -> Dataset:
         return convert.corpus(path)
     if form == "precisionmem":
         return precisionmem(path)
-    records = read_json(path)
+    records = convert.listed(read_json(path))
     if form == "conversations":
         return convert.conversations(records, path.name.split(".")[0].split("_")[0])
     return convert.locomo(records) if form == "locomo" else convert.longmemeval(records)

@@ -190,7 +190,7 @@ class Recollect:
             given["query_timestamp"] = query.time
         if query.as_of:
             given["as_of"] = query.as_of
-        if query.tags:
+        if query.tags or query.tags_match == "exact":  # which asks for what has no tags
             given |= {"tags": list(query.tags), "tags_match": query.tags_match}
         if self._options.without:
             given["without"] = self._options.without
