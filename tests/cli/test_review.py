@@ -151,6 +151,11 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     assert [d["id"] for d in own("review", "b", "--json").json] == [d["id"] for d in before]
 
 
+def test_a_date_that_is_none_is_named_as_it_was_given(own: Any) -> None:
+    ran = own("review", "b", "stale", "--set-valid-until", "soon")
+    assert "valid_until 'soon' is not a date" in ran.err and "item 0" not in ran.err
+
+
 def test_an_id_without_its_bank_is_refused(own: Any) -> None:
     ran = own("review", "--renew", "stale")
     assert ran.code == 2 and "of which bank" in ran.err

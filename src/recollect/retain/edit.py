@@ -47,7 +47,7 @@ def update(
         )
     view = store.view(bank)
     old = _loaded(view, memory_id)
-    fact = items(_changed(old, changes), {}, now)[0].facts[0]
+    fact = _read(old, changes, now)
     _check(view, old, fact, changes)
     (ready,) = grounded([fact], view.resolver, settings.agent_names)
     _commit(store, embedder, settings, bank, Correction(memory_id, ready, changes, now))
@@ -77,6 +77,13 @@ def _commit(
     versions = Versions(embedder, settings.agent_names)
     versions.foresee(store.view(bank), correction)
     store.commit(bank, lambda w: versions.plan(w, correction))
+
+
+def _read(old: Memory, changes: Mapping[str, Any], now: datetime) -> Fact:
+    try:
+        return items(_changed(old, changes), {}, now)[0].facts[0]
+    except InvalidInput as error:  # who corrects one memory gave no list of items
+        raise InvalidInput(error.message.removeprefix("item 0: "), hint=error.hint) from error
 
 
 def _changed(old: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
