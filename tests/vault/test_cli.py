@@ -58,6 +58,15 @@ def test_a_file_left_out_is_named_and_makes_the_exit_code_1(
     assert "left out: bad.md: is not UTF-8" in err and "storage-sqlite.md" in out
 
 
+def test_of_a_note_with_a_date_that_is_none_the_date_alone_is_left_out(
+    cli: Callable[..., Ran], bastra: Path
+) -> None:
+    (bastra / "bad.md").write_text("---\nvalid_until: soon\n---\nCoffee is served at five.")
+    code, out, err = cli("vault", "sync", bastra, "--bank", "b")
+    assert code == 1 and "retained\tbad.md" in out.splitlines()
+    assert "ignored in bad.md: valid_until 'soon'" in err and "left out" not in err
+
+
 @pytest.mark.parametrize("arguments", [("--new-in", "../up"), ("--watch", "--dry-run")])
 def test_what_cannot_be_is_refused(
     cli: Callable[..., Ran], bastra: Path, arguments: tuple[str, ...]

@@ -54,7 +54,7 @@ def sync(
 ) -> None:
     """Bring a folder of Markdown and a bank in step, both ways.
 
-    Exits with 1 when a file had to be left out; the others are synced all the same.
+    Exits with 1 when a file, or a field of one, had to be left out; the others are synced all the same.
     """
     from recollect.errors import InvalidInput
     from recollect.vault import Options
@@ -126,7 +126,8 @@ def _tell(report: Report, bank: str) -> None:
     rows((name.replace("_", " "), path) for name in SAID for path in getattr(report, name))
     for problem in report.problems:
         hint = f" (hint: {problem.hint})" if problem.hint else ""
-        talk(f"left out: {problem.path}: {problem.cause}{hint}")
+        what = "ignored in" if problem.partly else "left out:"
+        talk(f"{what} {problem.path}: {problem.cause}{hint}")
     if report.conflicts:
         talk(
             "both sides changed: the memory's side of each conflict is in the file named after it;\n"

@@ -22,14 +22,15 @@ LARGEST = 4_000_000  # bytes; what is larger is data, not a note
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that was left alone, and why."""
+    """A file that was left alone, or something in it that was, and why."""
 
     path: str
     cause: str
     hint: str | None = None
+    partly: bool = False  # the rest of the file is synced
 
     def as_dict(self) -> dict[str, Any]:
-        return {"path": self.path, "cause": self.cause, "hint": self.hint}
+        return {"path": self.path, "cause": self.cause, "hint": self.hint, "partly": self.partly}
 
 
 @dataclass(frozen=True, slots=True)

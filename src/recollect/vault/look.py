@@ -169,7 +169,7 @@ class Looking:
             self._emptied(file)
         else:
             self._files[path] = file
-            self._problems += [Problem(path, wrong) for wrong in file.wrong]
+            self._problems += [Problem(path, wrong, partly=True) for wrong in file.wrong]
 
     def _emptied(self, file: File) -> None:
         """Editors empty a file before they fill it: what was touched just now is left unsaid."""
