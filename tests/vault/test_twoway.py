@@ -265,6 +265,32 @@ def test_a_statement_taken_out_does_not_bring_back_a_note_that_was_deleted(
     assert _held(memory) == sorted(SAID[1:])
 
 
+def test_nor_one_that_was_obsolete_before(memory: Recollect, shared: Path, run: Run) -> None:
+    (shared / "c.md").unlink()
+    copy = shared / "b.md"
+    copy.write_text(f"---\nobsolete: true\n---\n{copy.read_text()}")
+    run()
+    copy.unlink()
+    run()
+    (shared / "a.md").write_text("\n\n".join(SAID[1:]))
+    assert run().written == []
+    assert _held(memory) == sorted(SAID[1:])
+
+
+def test_what_a_note_says_that_is_still_to_be_written_is_held(
+    memory: Recollect, shared: Path, run: Run
+) -> None:
+    (shared / "b.md").unlink()
+    (shared / "c.md").unlink()
+    run()
+    memory.retain(BANK, {"content": "\n\n".join([*SAID, MORE, "Ida dives."]), "document_id": "d"})
+    (shared / "a.md").unlink()
+    report = run()
+    assert report.withdrawn == ["a.md"] and len(report.written) == 1
+    assert _held(memory) == sorted([*SAID, MORE, "Ida dives."])
+    assert not run().changed
+
+
 def test_a_document_that_comes_back_is_remembered_again(
     memory: Recollect, shared: Path, run: Run
 ) -> None:

@@ -55,8 +55,8 @@ def decide(pair: Pair, *, one_way: bool) -> Step | None:
     if pair.entry is None:
         return Step(Do.WRITE, pair, pair.unit.form) if pair.unit.active and not one_way else None
     if not pair.unit.active:
-        # A document with no statement of its own still stands behind those of others.
-        return Step(Do.DROP if pair.unit.memories else Do.WITHDRAW, pair, pair.unit.form)
+        # A document with no statement that holds may still stand behind those of others.
+        return Step(Do.DROP if pair.unit.form == "memory" else Do.WITHDRAW, pair, pair.unit.form)
     if digests(pair.unit.fields()) != pair.entry.bank and not one_way:
         return Step(Do.WRITE, pair, pair.unit.form)  # deleted here, but changed there since
     return Step(Do.WITHDRAW, pair, pair.unit.form)

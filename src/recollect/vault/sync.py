@@ -205,11 +205,12 @@ class _Pass:
         self._failed = work.failed
 
     def _heirs(self, by: dict[Do, list[Step]]) -> frozenset[str]:
-        """Documents whose notes are here, and hold."""
+        """Documents whose notes are here, or will be, and hold."""
         gone = {s.pair.id for do in (Do.WITHDRAW, Do.DROP) for s in by[do]}
         held = self._state.entries.values()
         here = {e.id for e in held if e.form == "document" and "retired" not in e.file}
-        return frozenset(here - gone)
+        coming = {s.pair.id for s in by[Do.WRITE] if s.form == "document"}
+        return frozenset((here | coming) - gone)
 
     def _note_retained(self, work: Work, bank: ToBank) -> None:
         fresh = self._units() if bank.retained else {}
