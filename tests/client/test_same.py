@@ -49,6 +49,7 @@ def fill(memory: Any) -> list[Any]:
     out.append(memory.create_bank("empty", {"name": "Empty", "odd": [1, {"a": None}]}))
     out.append(memory.create_bank("empty", {"name": "other"}))
     out.append(memory.configure_bank(BANK, {"mission": "remember", "name": "Alice"}))
+    out.append(memory.configure_bank(BANK, {"mission": None, "odd": [1]}, merge=True))
     out.append(memory.relate(BANK, {"m5": {"m1": 0.5, "m4": 1.0}}))
     out.append(memory.forget(BANK, document_id="chat"))
     return out

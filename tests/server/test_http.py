@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from typing import Any
 
@@ -440,6 +441,26 @@ def test_settings_that_no_client_could_read_back_are_refused(
     assert http.patch(path(bank, "/config"), json={"updates": updates}).status_code == 422
     assert http.put(path(bank), json=updates).status_code == 422
     assert http.get(path(bank, "/profile")).json()["name"] == "as it was"
+
+
+@pytest.mark.parametrize("config", [False, True])
+def test_of_settings_changed_at_once_none_is_lost(
+    http: httpx2.Client, bank: str, config: bool
+) -> None:
+    http.put(path(bank), json={"name": "as it was"})
+    names = [f"s{n}" for n in range(40)]
+
+    def change(name: str) -> int:
+        if config:
+            return http.patch(
+                path(bank, "/config"), json={"updates": {name: 1, "name": None}}
+            ).status_code
+        return http.patch(path(bank), json={name: 1}).status_code
+
+    with ThreadPoolExecutor(8) as several:
+        assert set(several.map(change, names)) == {200}
+    held = http.get(path(bank, "/config")).json()["overrides"]
+    assert held == {**dict.fromkeys(names, 1), **({} if config else {"name": "as it was"})}
 
 
 @pytest.mark.parametrize("weight", [True, "1", None])

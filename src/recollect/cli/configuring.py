@@ -26,8 +26,7 @@ def configure(
     with session.open() if changes else session.open_existing() as memory:
         held = memory.create_bank(bank) if changes else memory.bank(bank)
         if changes:
-            wanted = {k: v for k, v in {**held.config, **changes}.items() if v is not None}
-            held = memory.configure_bank(bank, wanted)
+            held = memory.configure_bank(bank, changes, merge=True)
     out = {"bank": held.id, **held.config}
     emit(out) if session.json else show_fields(out)
 

@@ -51,10 +51,13 @@ def create_bank(bank: str, config: Mapping[str, Any] | None = None) -> Steps[Ban
     return decode.bank((yield Call("PUT", path(bank), body=dict(config or {}), headers=new)))
 
 
-def configure_bank(bank: str, config: Mapping[str, Any]) -> Steps[Bank]:
-    """New settings of a bank, in the place of those it had."""
-    held = yield Call("GET", path(bank, "config"))
-    updates = {**dict.fromkeys(held["overrides"]), **config}
+def configure_bank(bank: str, config: Mapping[str, Any], *, merge: bool = False) -> Steps[Bank]:
+    """New settings of a bank, in the place of those it had; with `merge` beside them, where None
+    takes one back."""
+    updates = dict(config)
+    if not merge:
+        held = yield Call("GET", path(bank, "config"))
+        updates = {**dict.fromkeys(held["overrides"]), **config}
     yield Call("PATCH", path(bank, "config"), body={"updates": updates})
     return (yield from _bank(bank))
 

@@ -49,9 +49,10 @@ class Banks(Parts):
             return self._store.create_bank(bank, bank_config(config or {}))
 
     @checked
-    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
-        """New settings of a bank, in the place of those it had."""
-        return self._store.configure_bank(bank, bank_config(config))
+    def configure_bank(self, bank: str, config: Mapping[str, Any], *, merge: bool = False) -> Bank:
+        """New settings of a bank, in the place of those it had; with `merge` beside them, where None
+        takes one back."""
+        return self._store.configure_bank(bank, bank_config(config), merge=merge)
 
     @checked
     def delete_bank(self, bank: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -23,6 +23,14 @@ def bank_from_row(row: Sequence[Any]) -> Bank:
         dimensions,
         orjson.loads(config),
     )
+
+
+def settings_after(held: str, config: Mapping[str, Any], *, merge: bool) -> Mapping[str, Any]:
+    """A bank's settings once these are given: in the place of those it has, or beside them, where
+    None takes one back."""
+    if not merge:
+        return config
+    return {k: v for k, v in {**orjson.loads(held), **config}.items() if v is not None}
 
 
 def document_from_row(bank: str, row: Sequence[Any]) -> Document:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from recollect.errors import Conflict, NotFound
 from recollect.storage.base import Batch, Filter, ModelIdentity, NewEvidence, Store
 from recollect.storage.copy import StorePlace, copy_bank
 from recollect.testing.claims import DEEP, refused
 from recollect.testing.reference import BANK, Reference, made_up
-from recollect.types import Entity
+from recollect.types import Bank, Entity
 
 
 class WholeBankContract:
@@ -85,6 +86,31 @@ class WholeBankContract:
         self.store.commit("other", lambda _: Batch(entities=[Entity(1, "Only", "other", (), 1)]))
         assert self.store.delete_bank(BANK)
         assert [e.name for e in self.store.entities("other", 10)] == ["Only"]
+
+    def test_settings_are_replaced_or_merged(self) -> None:
+        self.store.configure_bank(BANK, {"a": 1, "b": 2})
+        assert self.store.configure_bank(BANK, {"b": None, "c": 3}, merge=True).config == {
+            "a": 1,
+            "c": 3,
+        }
+        assert self.store.configure_bank(BANK, {"d": 4}).config == {"d": 4}
+        for merge in (False, True):
+            refused(NotFound, lambda m=merge: self.store.configure_bank("nope", {}, merge=m))
+
+    def test_of_settings_merged_at_once_none_is_lost(self) -> None:
+        names = [f"s{n}" for n in range(24)]
+
+        def merge(name: str) -> Bank:
+            return self.store.configure_bank(BANK, {name: 1}, merge=True)
+
+        with ThreadPoolExecutor(4) as several:
+            assert all(
+                name in bank.config
+                for name, bank in zip(names, several.map(merge, names), strict=True)
+            )
+        held = self.store.bank(BANK)
+        assert held is not None
+        assert held.config == dict.fromkeys(names, 1)
 
     def test_what_is_not_there_is_not_found(self) -> None:
         assert self.store.bank("nope") is None

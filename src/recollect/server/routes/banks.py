@@ -87,8 +87,9 @@ def _put(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
 
 def _merge(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
     held = state.memory.bank(bank_id)
-    wanted = {**held.config, **settings}
-    return held if wanted == held.config else state.memory.configure_bank(bank_id, wanted)
+    if {**held.config, **settings} == held.config:  # nothing to write, and caches stay
+        return held
+    return state.memory.configure_bank(bank_id, settings, merge=True)
 
 
 @router.patch(
@@ -197,14 +198,9 @@ async def get_config(request: Request, bank_id: BankId) -> Any:
 async def update_config(request: Request, bank_id: BankId, body: ConfigBody) -> Any:
     """null takes a setting back."""
     state = serving(request)
-
-    def work() -> Bank:
-        held = state.memory.bank(bank_id)
-        updates = body.updates.model_dump(exclude_unset=True)
-        wanted = {k: v for k, v in {**held.config, **updates}.items() if v is not None}
-        return state.memory.configure_bank(bank_id, wanted)
-
-    return Json(_config(state, await state.write(work)))
+    updates = body.updates.model_dump(exclude_unset=True)
+    made = await state.write(state.memory.configure_bank, bank_id, updates, merge=True)
+    return Json(_config(state, made))
 
 
 @router.delete(

@@ -13,6 +13,7 @@ from pgvector import HalfVector
 
 from recollect.errors import NotFound, StoreUnavailable
 from recollect.language.dates import now_micros
+from recollect.storage.bank_row import settings_after
 from recollect.storage.base import (
     Batch,
     Dump,
@@ -122,13 +123,17 @@ class PostgresStore(Lists):
         }
         return self._writing.attempt(lambda db: db.execute(query("insert_bank"), given).rowcount)
 
-    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
-        given = {"bank": bank, "config": orjson.dumps(config).decode(), "now": now_micros()}
-        rows = self._writing.attempt(
-            lambda db: db.execute(query("configure_bank"), given).fetchall()
-        )
-        if rows:
-            self._wrote(bank, rows[0][0])
+    def configure_bank(self, bank: str, config: Mapping[str, Any], *, merge: bool = False) -> Bank:
+        def work(session: WriteSession, head: Head) -> None:
+            if head.arriving is not None:
+                raise unknown_bank(bank)
+            ((held,),) = session.fetch(query("config"), {"bank": bank})
+            wanted = orjson.dumps(settings_after(held, config, merge=merge)).decode()
+            given = {"bank": bank, "config": wanted, "now": now_micros()}
+            session.run(query("configure_bank"), given)
+            self._wrote(bank, head.seq + 1)
+
+        self._transaction(bank, work)
         return self._there(bank)
 
     def delete_bank(self, bank: str) -> bool:

@@ -14,7 +14,7 @@ import orjson
 
 from recollect.errors import StoreError
 from recollect.language.dates import now_micros
-from recollect.storage.bank_row import bank_from_row
+from recollect.storage.bank_row import bank_from_row, settings_after
 from recollect.storage.base import (
     Batch,
     Dump,
@@ -141,13 +141,16 @@ class SqliteStore(Lists):
         with self._transaction() as db:
             bring(db, bank, batch, was, note, now_micros())
 
-    def configure_bank(self, bank: str, config: Mapping[str, Any]) -> Bank:
+    def configure_bank(self, bank: str, config: Mapping[str, Any], *, merge: bool = False) -> Bank:
         with self._transaction() as db:
-            db.execute(
-                """UPDATE banks SET config = ?, seq = seq + 1, updated_at = ?
-                WHERE id = ? AND arriving IS NULL""",
-                (orjson.dumps(config).decode(), now_micros(), bank),
-            )
+            for (held,) in db.execute(
+                "SELECT config FROM banks WHERE id = ? AND arriving IS NULL", (bank,)
+            ).fetchall():
+                wanted = settings_after(held, config, merge=merge)
+                db.execute(
+                    "UPDATE banks SET config = ?, seq = seq + 1, updated_at = ? WHERE id = ?",
+                    (orjson.dumps(wanted).decode(), now_micros(), bank),
+                )
         found = self.bank(bank)
         if found is None:
             raise unknown_bank(bank)

@@ -8,7 +8,7 @@ ON CONFLICT (bank_id) DO NOTHING
 
 -- name: configure_bank
 UPDATE banks b SET config = %(config)s, seq = b.seq + 1, updated_at = %(now)s
-WHERE b.bank_id = %(bank)s AND b.arriving IS NULL RETURNING b.seq
+WHERE b.bank_id = %(bank)s
 
 -- name: advance_bank
 UPDATE banks b SET seq = %(seq)s, forgot_seq = %(forgot_seq)s, next_key = %(next_key)s,
