@@ -529,6 +529,37 @@ def test_nothing_supersedes_itself(memory: recollect.Recollect) -> None:
     assert memory.load("b", only).state is State.ACTIVE
 
 
+def test_memories_do_not_supersede_each_other(memory: recollect.Recollect) -> None:
+    given = ["Use tabs.", "Use four spaces.", "Use two spaces."]
+    one, two, three = memory.retain("b", [{"text": text} for text in given]).ids
+    memory.supersede("b", one, two)
+    with pytest.raises(InvalidInput, match="which has replaced it") as caught:
+        memory.supersede("b", two, one)
+    assert f"restore {one}" in (caught.value.hint or "")
+    memory.supersede("b", two, three)
+    with pytest.raises(InvalidInput, match="which has replaced it"):
+        memory.supersede("b", three, one)
+    assert memory.load("b", three).state is State.ACTIVE
+    memory.supersede("b", one, three)  # another successor
+    memory.restore("b", two)
+    assert memory.supersede("b", three, two).superseded_by == two
+    with pytest.raises(NotFound, match="has no memory 'nobody'"):
+        memory.supersede("b", two, "nobody")
+
+
+def test_a_circle_that_came_with_a_bank_is_no_trap(memory: recollect.Recollect) -> None:
+    one, two, three = memory.retain("b", [{"text": f"Use {n} spaces."} for n in (2, 3, 4)]).ids
+    memory.supersede("b", one, two)
+    lines = list(memory.export("b"))
+    for line in lines:
+        if line.get("memory", {}).get("id") == two:
+            line["memory"] |= {"state": "superseded", "superseded_by": one}
+    memory.import_bank(lines, "old")
+    assert memory.load("old", two).superseded_by == one
+    assert memory.supersede("old", three, one).superseded_by == one
+    assert memory.restore("old", two).state is State.ACTIVE
+
+
 # --- opinions ----------------------------------------------------------------------------------
 
 

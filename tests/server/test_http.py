@@ -306,6 +306,20 @@ def test_a_correction_that_is_refused_changes_nothing(
     assert http.get(where).json()["text"] == "Rust is older than C."
 
 
+def test_memories_do_not_replace_each_other(http: httpx2.Client, bank: str) -> None:
+    old, new = retain(http, bank, "Use tabs.", "Use four spaces.").json()["new"]
+
+    def replaced(one: str, by: str) -> httpx2.Response:
+        body = {"text": "Use spaces.", "state": "superseded", "superseded_by": by}
+        return http.patch(path(bank, "/memories/" + one), json=body)
+
+    assert replaced(old, new).json()["superseded_by"] == new
+    answer = replaced(new, old)
+    assert answer.status_code == 422
+    assert f"restore {old}" in answer.json()["hint"]
+    assert http.get(path(bank, "/memories/" + new)).json()["text"] == "Use four spaces."
+
+
 # --- bytes -----------------------------------------------------------------------------------
 
 

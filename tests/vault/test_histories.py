@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,7 +142,8 @@ class World:
     def supersede(self, n: int) -> None:
         found = self.memories()
         if len(found) > 1:
-            self.memory.supersede(BANK, found[n % len(found)], found[(n + 1) % len(found)])
+            with suppress(InvalidInput):  # it may have been replaced by it
+                self.memory.supersede(BANK, found[n % len(found)], found[(n + 1) % len(found)])
 
     def forget(self, n: int) -> None:
         if found := self.memories():

@@ -445,6 +445,30 @@ def test_withdrawn_and_superseded_are_written_into_the_notes(
     assert not run().changed
 
 
+def test_a_note_may_change_places_with_its_successor(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    texts = {"a": "Tea is served at four.", "b": "Coffee is served at five."}
+
+    def write(**by: str) -> None:
+        for name, text in texts.items():
+            said = f"superseded_by: {by[name]}\n" if name in by else ""
+            (vault / f"{name}.md").write_text(f"---\nid: {name}\n{said}---\n{text}\n")
+
+    for old, new in ("ab", "ba", "ab"):
+        write(**{old: new})
+        assert run().problems == []
+        assert memory.load(BANK, old).superseded_by == new
+        assert memory.load(BANK, new).state is State.ACTIVE
+        assert not run().changed
+    write(a="b", b="a")
+    (problem,) = run().problems
+    assert "cannot replace b, which has replaced it" in problem.cause
+    assert memory.load(BANK, "b").state is State.ACTIVE
+    assert not run().changed
+    assert "superseded_by: a\n" in (vault / "b.md").read_text()
+
+
 def test_a_plain_note_gets_frontmatter_only_when_there_is_something_to_say(
     memory: Recollect, vault: Path, run: Run
 ) -> None:

@@ -157,14 +157,32 @@ def retire(
     store: Store, bank: str, memory_id: str, state: State, by: str | None, now: datetime
 ) -> None:
     _loaded(store.view(bank), memory_id)
+
+    def plan(w: Writing) -> Batch:
+        if by is not None:
+            check_successor(w, memory_id, by)
+        return Batch(retire=[Retire(current_key(w, memory_id), state, to_micros(now), by)])
+
+    store.commit(bank, plan)
+
+
+def check_successor(view: View, memory_id: str, by: str) -> None:
+    """Memories that replace each other, at whatever remove, would leave none that holds."""
     if by == memory_id:
         raise InvalidInput(
             f"memory {memory_id} cannot replace itself",
             hint="name its successor; to withdraw it, invalidate it",
         )
-    store.commit(
-        bank, lambda w: Batch(retire=[Retire(current_key(w, memory_id), state, to_micros(now), by)])
-    )
+    seen, after = {by}, _loaded(view, by).superseded_by
+    while after is not None and after not in seen:  # a bank of old may hold such a circle
+        if after == memory_id:
+            raise InvalidInput(
+                f"memory {by} cannot replace {memory_id}, which has replaced it",
+                hint=f"restore {by} first, or name another successor",
+            )
+        seen.add(after)
+        key = view.key_of(after)
+        after = None if key is None else view.load([key])[key].superseded_by
 
 
 def retag(store: Store, bank: str, document_id: str, tags: Iterable[str]) -> None:

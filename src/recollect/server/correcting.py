@@ -40,12 +40,9 @@ def _check(memory: Recollect, found: Memory, body: MemoryBody, changes: dict[str
     if body.state == "superseded":
         if body.superseded_by is None:
             raise InvalidInput("superseded by what?", hint="name the memory in superseded_by")
-        if body.superseded_by == found.id:
-            raise InvalidInput(
-                f"memory {found.id} cannot replace itself",
-                hint="name its successor; to withdraw it, invalidate it",
-            )
-        memory.load(found.bank, body.superseded_by)
+        from recollect.retain.edit import check_successor
+
+        check_successor(memory.store.view(found.bank), found.id, body.superseded_by)
     if body.evidence is not None and changes.get("type", found.type) != MemoryType.OPINION:
         raise InvalidInput(
             f"memory {found.id} is no opinion; only opinions have a confidence",

@@ -240,7 +240,8 @@ class _Pass:
             folder.edit(step)
 
     def _retire(self, work: Work, bank: ToBank, steps: list[Step]) -> None:
-        for step in steps:
+        """Those in force again first: a note that changed places with its successor replaces it."""
+        for step in sorted(steps, key=lambda s: _says_retired(s) is not None):
             work.guard(step, lambda s=step: bank.retire(s))
             if step.form == "memory":
                 note_down(work, step, self._unit(step))
@@ -321,10 +322,13 @@ class _Pass:
                 report.renamed.append(path)
 
 
+def _says_retired(step: Step) -> str | None:
+    return None if step.pair.file is None else step.pair.file.fields.get("retired")
+
+
 def _retirement(step: Step) -> bool:
     """Whether the note says anew that it holds, or no longer does."""
-    file, entry = step.pair.file, step.pair.entry
-    said = None if file is None else file.fields.get("retired")
+    entry, said = step.pair.entry, _says_retired(step)
     if entry is None or step.pair.unit is None:
         back = step.pair.unit is not None and not step.pair.unit.active
         return said is not None or back
