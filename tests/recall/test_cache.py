@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -204,3 +205,15 @@ def test_a_degraded_answer_is_not_kept(
     again = ask(memory, bank)
     assert not again.cached
     assert not again.degraded
+
+
+def test_who_reads_an_answer_cannot_change_the_next(memory: Recollect) -> None:
+    given = {"from": {"app": "chat"}, "seen": [1]}
+    memory.retain("b", {"text": "Alice drinks tea.", "id": "tea", "metadata": given})
+    for query in ("Who drinks tea?", "What does Alice drink?"):
+        held: Any = memory.recall("b", query).results[0].memory.metadata
+        for change in (lambda h=held: h.clear(), lambda h=held: h["seen"].append(2)):
+            with pytest.raises(TypeError, match="change a copy"):
+                change()
+        assert held == memory.load("b", "tea").metadata == given
+    assert memory.update("b", "tea", metadata={**held, "new": 1}).metadata == {**given, "new": 1}

@@ -11,6 +11,7 @@ import orjson
 from recollect.language.dates import from_micros, to_micros
 from recollect.types import Memory, MemoryType, State
 from recollect.types.making import maker
+from recollect.types.shared import shared
 
 _AUTHORED = ("title", "summary", "topic_path", "kind", "scope", "recurrence", "duration_s")
 _TIMES = ("valid_until", "last_reviewed_at")
@@ -90,6 +91,8 @@ def memory_from_row(bank: str, row: Sequence[Any], entities: tuple[str, ...]) ->
 def _extra(text: str) -> dict[str, Any]:
     """The seldom used fields that a memory has, as `extra_of` wrote them."""
     extra: dict[str, Any] = orjson.loads(text)
+    if "metadata" in extra:  # rows are kept, and every reader is given the same
+        extra["metadata"] = shared(extra["metadata"])
     for name in _TUPLES:
         if name in extra:
             extra[name] = tuple(extra[name])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -139,6 +141,14 @@ class ReadingContract:
             assert held.occurred_start == new.memory.occurred_start
             assert sorted(held.entities) == sorted(f"Entity {e}" for e in new.entity_ids)
         assert view.load([999_999]) == {}
+
+    def test_who_reads_a_memory_cannot_change_what_others_read(self) -> None:
+        key = self.filled().keys()[0]
+        for _ in range(2):
+            held: Any = self.store.view(BANK).load([key])[key].metadata
+            assert held == {"n": key}
+            with suppress(TypeError):  # it is the reader's own, or not to be changed
+                held.update(n=0)
 
     def test_a_chunk_knows_what_was_said_in_it(self) -> None:
         chunks = tuple(Chunk(f"diary#{n}", "diary", n, "…") for n in range(3))

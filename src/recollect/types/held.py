@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from recollect.types.shared import NOTHING
+
 
 class MemoryType(StrEnum):
     WORLD = "world"
@@ -40,8 +42,8 @@ Evidence = Literal[
 ]
 
 
-def _no_metadata() -> dict[str, Any]:
-    return {}  # an answer may be hundreds of memories, and calling `dict[str, Any]` takes far longer
+def _no_metadata() -> Mapping[str, Any]:
+    return NOTHING  # an answer may be hundreds of memories, and most have none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
