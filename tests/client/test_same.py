@@ -211,6 +211,8 @@ ERRORS = [
     (NotFound, lambda m: m.recall("nobody", "Who?")),
     (NotFound, lambda m: m.load(BANK, "nothing")),
     (NotFound, lambda m: m.document(BANK, "nothing")),
+    (NotFound, lambda m: m.revisions(BANK, "nothing")),
+    (NotFound, lambda m: m.chunks(BANK, "nothing")),
     (NotFound, lambda m: m.delete_bank("nobody")),
     (NotFound, lambda m: m.memories("nobody", limit=0)),
     (InvalidInput, lambda m: m.memories(BANK, limit=-1)),

@@ -111,7 +111,8 @@ def load_memory(call: Call, arguments: Arguments) -> Answer:
 
 
 def _with_surroundings(store: Memories, memory: Memory) -> Whole:
-    chunks = store.chunks(memory.bank, memory.document_id) if memory.document_id else []
+    of = memory.document_id if memory.chunk_id else None
+    chunks = store.chunks(memory.bank, of) if of else []
     return Whole(
         memory,
         store.links(memory.bank, memory.id),

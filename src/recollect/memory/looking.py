@@ -69,6 +69,7 @@ class Looking(Banks):
     @checked
     def revisions(self, bank: str, memory_id: str) -> list[Memory]:
         """Earlier wordings, oldest first."""
+        self.load(bank, memory_id)
         return self._store.revisions(bank, memory_id)
 
     @checked
@@ -137,17 +138,22 @@ class Looking(Banks):
     @checked
     def document(self, bank: str, document_id: str) -> Document:
         """A document with its text."""
+        found = self._document(bank, document_id)
+        text = "\n".join(c.text for c in self._store.document_chunks(bank, document_id))
+        return replace(found, text=text)
+
+    def _document(self, bank: str, document_id: str) -> Document:
         found = self._store.document(bank, document_id)
         if found is None:
             raise NotFound(
                 f"bank {bank!r} has no document {document_id!r}", hint="`documents` lists them"
             )
-        text = "\n".join(c.text for c in self._store.document_chunks(bank, document_id))
-        return replace(found, text=text)
+        return found
 
     @checked
     def chunks(self, bank: str, document_id: str) -> list[Chunk]:
         """The source text of a document, in the pieces it was cut into."""
+        self._document(bank, document_id)
         return self._store.document_chunks(bank, document_id)
 
     @checked

@@ -206,7 +206,7 @@ async def get_chunk(request: Request, chunk_id: ChunkId) -> Any:
 
 def _chunk(state: Serving, bank: str, chunk_id: str) -> dict[str, Any] | None:
     document_id = chunk_id.rpartition("#")[0]
-    for chunk in state.memory.chunks(bank, document_id):
+    for chunk in state.memory.store.document_chunks(bank, document_id):
         if chunk.id == chunk_id:
             document = state.memory.document(bank, document_id)
             return holdings.chunk(chunk, bank, document.created_at)

@@ -35,7 +35,7 @@ from recollect.server.schemas import (
 )
 from recollect.server.serving import Serving, serving
 from recollect.storage.base import EVERYTHING
-from recollect.types import Memory, Operation
+from recollect.types import Operation
 
 router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["memories"])
 IdempotencyKey = Annotated[
@@ -190,12 +190,8 @@ async def get_memory(request: Request, bank_id: BankId, memory_id: MemoryId) -> 
 async def get_history(request: Request, bank_id: BankId, memory_id: MemoryId) -> Any:
     """Its earlier wordings, oldest first."""
     state = serving(request)
-
-    def work() -> list[Memory]:
-        state.memory.load(bank_id, memory_id)
-        return state.memory.revisions(bank_id, memory_id)
-
-    return Json({"items": [render.unit(m) for m in await state.read(work)]})
+    found = await state.read(state.memory.revisions, bank_id, memory_id)
+    return Json({"items": [render.unit(m) for m in found]})
 
 
 @router.patch(
