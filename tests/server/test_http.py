@@ -457,6 +457,22 @@ def test_settings_that_no_client_could_read_back_are_refused(
     assert http.get(path(bank, "/profile")).json()["name"] == "as it was"
 
 
+@pytest.mark.parametrize("listing", ["/entities", "/tags", "/documents/d/chunks", None])
+def test_a_cursor_of_another_listing_is_refused(
+    http: httpx2.Client, bank: str, listing: str | None
+) -> None:
+    given = [{"content": f"Alice met Bob {n} times.", "tags": [f"t{n}"]} for n in range(3)]
+    retain(http, bank, *given, {"content": "Carol rows.", "document_id": "d"})
+    cursor = http.get(path(bank, "/memories/list?limit=1")).json()["next_cursor"]
+    where = "/v1/default/banks" if listing is None else path(bank, listing)
+    answer = http.get(where, params={"limit": 1, "cursor": cursor})
+    assert answer.status_code == 422
+    assert "next_cursor" in answer.json()["hint"]
+    first = http.get(where, params={"limit": 1}).json()
+    if following := first["next_cursor"]:
+        assert http.get(where, params={"cursor": following}).json()["offset"] == 1
+
+
 @pytest.mark.parametrize("config", [False, True])
 def test_of_settings_changed_at_once_none_is_lost(
     http: httpx2.Client, bank: str, config: bool

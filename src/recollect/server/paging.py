@@ -39,6 +39,16 @@ class Paging:
     def start(self) -> Place:
         return place(self.cursor, self.offset)
 
+    @property
+    def skipped(self) -> int:
+        """Where a page of a listing that is counted begins; it has no last id to go on after."""
+        if self.start.after is not None:
+            raise InvalidInput(
+                f"{self.cursor!r} is the cursor of another listing",
+                hint="take next_cursor from the page before of this one, or begin without",
+            )
+        return self.start.offset
+
 
 Page = Annotated[Paging, Depends()]
 
@@ -66,9 +76,9 @@ def last(found: Sequence[Memory | Document | Operation], limit: int) -> str | No
     return urlsafe_b64encode(f"a:{found[-1].id}".encode()).decode()
 
 
-def numbered(start: Place, shown: int, total: int) -> str | None:
+def numbered(skipped: int, shown: int, total: int) -> str | None:
     """The cursor of the next page of a listing that is counted."""
-    seen = start.offset + shown
+    seen = skipped + shown
     return urlsafe_b64encode(f"o:{seen}".encode()).decode() if shown and seen < total else None
 
 
@@ -85,11 +95,11 @@ def shown(items: Sequence[Any], total: int, page: Paging, following: str | None)
 
 def cut(found: Sequence[Any], page: Paging) -> dict[str, Any]:
     """A page of what is known whole."""
-    start = page.start
-    some = found[start.offset : start.offset + page.limit]
-    return shown(some, len(found), page, numbered(start, len(some), len(found)))
+    skipped = page.skipped
+    some = found[skipped : skipped + page.limit]
+    return shown(some, len(found), page, numbered(skipped, len(some), len(found)))
 
 
 def counted(items: Sequence[Any], total: int, page: Paging) -> dict[str, Any]:
     """A page of what somebody else cut and counted."""
-    return shown(items, total, page, numbered(page.start, len(items), total))
+    return shown(items, total, page, numbered(page.skipped, len(items), total))

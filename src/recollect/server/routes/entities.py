@@ -49,7 +49,7 @@ async def list_entities(
         state.memory.entity_page,
         bank_id,
         limit=page.limit,
-        offset=page.start.offset,
+        offset=page.skipped,
         **_visible(tags, tags_match, tag_groups),
     )
     return Json(counted([holdings.entity(p) for p in found], total, page))
