@@ -230,6 +230,18 @@ async def test_forget_deletes_a_document(memory: recollect.Recollect) -> None:
     assert memory.memories("default") == []
 
 
+async def test_forget_deletes_a_document_without_memories(memory: recollect.Recollect) -> None:
+    made = memory.retain("default", "The server is called heron.", document_id="servers").new[0]
+    memory.forget("default", made)
+    async with connected(memory) as agent:
+        reply = await agent("forget", document_id="servers")
+        again = await agent("forget", document_id="servers")
+    assert not reply.failed and reply.data["forgotten"] == 0
+    assert "document servers, which had no memories left" in reply.text
+    assert again.failed and "has no document 'servers'" in again.text
+    assert memory.documents("default") == []
+
+
 async def test_why_names_the_stage_at_which_a_memory_left(filled: recollect.Recollect) -> None:
     lesson = next(m for m in filled.memories("default") if m.kind == "lesson")
     async with connected(filled) as agent:

@@ -90,6 +90,24 @@ def test_a_tool_that_may_not_write_is_refused_in_the_trail(client: TestClient, t
     ]
 
 
+def test_a_tool_that_fails_has_failed_in_the_trail(
+    client: TestClient, trail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.put(f"{BANKS}/alice", json={})
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the disk is gone")
+
+    _call(client, "tools/call", {"name": "forget", "arguments": {"bank": "alice", "id": "nobody"}})
+    monkeypatch.setattr(client.app.state.serving.memory, "retain", broken)
+    given = {"name": "retain", "arguments": {"content": "Bob swims.", "bank": "alice"}}
+    _call(client, "tools/call", given)
+    assert [(e["action"], e["outcome"], e["status"]) for e in lines(trail)[1:]] == [
+        ("mcp", "failed", 404),
+        ("mcp", "failed", 500),
+    ]
+
+
 def _call(client: TestClient, method: str, params: dict, **headers: str) -> None:
     """As an agent does, by way of a proxy that has another name."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}  # fmt: skip

@@ -53,6 +53,9 @@ logger = logging.getLogger("recollect.mcp")
 Allow = Callable[["Request", str, Literal["read", "write"]], bool]
 """May this HTTP request read, or write, that bank? A bank it may not read does not exist for it."""
 
+Failed = Callable[["Request", Exception], None]
+"""Told that a tool failed: it is answered with a result, and HTTP says 200."""
+
 Context = ServerRequestContext[Any, Any]
 _SESSION = "mcp-session-id"
 
@@ -61,12 +64,19 @@ class Face:
     """The handlers of one server: which store, which default bank, whose conversation."""
 
     def __init__(
-        self, memory: Opened, bank: str, *, allow: Allow | None = None, http: Meeting | None = None
+        self,
+        memory: Opened,
+        bank: str,
+        *,
+        allow: Allow | None = None,
+        failed: Failed | None = None,
+        http: Meeting | None = None,
     ) -> None:
         check_bank_name(bank)
         self._memory = memory
         self._bank = bank
         self._allow = allow
+        self._failed = failed
         self._http = http  # where conversations are held there
         self._only = Conversation()  # a process on stdio serves one conversation
 
@@ -100,8 +110,10 @@ class Face:
         try:
             answer = await self._answer(ctx, params.name, params.arguments or {})
         except RecollectError as error:
+            self._note(ctx, error)
             return _failed(self._said(error))
-        except Exception:  # the agent is told, and the server lives on
+        except Exception as error:  # the agent is told, and the server lives on
+            self._note(ctx, error)
             logger.exception("the tool %s failed", params.name)
             return _failed(
                 f"{params.name} failed unexpectedly\n\nhint: the server's log (stderr) says why"
@@ -109,6 +121,11 @@ class Face:
         return mcp.CallToolResult(
             content=[_text(answer.text)], structured_content=answer.structured
         )
+
+    def _note(self, ctx: Context, error: Exception) -> None:
+        request: Any = ctx.request
+        if self._failed is not None:
+            self._failed(request, error)
 
     def _said(self, error: RecollectError) -> str:
         """Agents elsewhere need not know where things are kept."""
@@ -199,10 +216,11 @@ def make_server(
     *,
     bank: str = "default",
     allow: Allow | None = None,
+    failed: Failed | None = None,
     http: Meeting | None = None,
 ) -> Server[Any]:
     """The tools and resources of a store as an MCP server that no transport carries yet."""
-    face = Face(memory, bank, allow=allow, http=http)
+    face = Face(memory, bank, allow=allow, failed=failed, http=http)
     return Server(
         "recollect",
         version=recollect.__version__,
@@ -225,6 +243,7 @@ def http_app(
     *,
     bank: str = "default",
     allow: Allow | None = None,
+    failed: Failed | None = None,
     path: str = "/",
     hosts: list[str] | None = None,
     conversations: Meeting | None = None,
@@ -233,7 +252,8 @@ def http_app(
 
     `memory` stays yours to close. `bank` is the default; `allow(request, bank, "read" | "write")`
     decides for each request what it may see (credentials are yours to check, as middleware
-    before the mount or in `allow`). Requests with a Host other than loopback are refused, which
+    before the mount or in `allow`); `failed(request, error)` hears of a tool that failed, whose answer
+    is a success to HTTP. Requests with a Host other than loopback are refused, which
     keeps web pages from reaching a local server by DNS rebinding; `hosts` names those to accept
     instead, `["*"]` all.
 
@@ -261,7 +281,8 @@ def http_app(
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    server = make_server(memory, bank=bank, allow=allow, http=conversations or Conversations())
+    meeting = conversations or Conversations()
+    server = make_server(memory, bank=bank, allow=allow, failed=failed, http=meeting)
     security = None  # the package's own: loopback only
     if hosts is not None:
         security = TransportSecuritySettings(

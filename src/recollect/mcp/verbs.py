@@ -184,10 +184,10 @@ def forget(call: Call, arguments: Arguments) -> Answer:
     bank = call.to_read(arguments, memory_id)
     call.to_write({"bank": bank})
     gone = call.memory.forget(bank, memory_id, document_id=document_id)
-    if not gone:
-        what = f"memory {memory_id!r}" if memory_id else f"document {document_id!r}"
-        raise NotFound(f"bank {bank!r} has no {what}", hint="ids come from recall and retain")
-    said = f"Forgot {gone} {'memory' if gone == 1 else 'memories'} of {bank}, for good."
+    what = f"{gone} {'memory' if gone == 1 else 'memories'}"
+    if not gone:  # its memories went before it
+        what = f"document {document_id}, which had no memories left,"
+    said = f"Forgot {what} of {bank}, for good."
     return Answer(said, {"bank": bank, "forgotten": gone})
 
 

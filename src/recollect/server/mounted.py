@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import RecollectError
 from recollect.server.keys import Gate, is_loopback
-from recollect.server.problems import of_error
+from recollect.server.problems import of_error, status_of
 from recollect.types import Scope as Permission
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class McpAtWork:
             request.state.refused = not may
         return may
 
+    def _failed(self, request: Request, error: Exception) -> None:
+        """For the audit, as the same would have been answered on another path."""
+        request.state.failed = status_of(error)
+
     async def _running(self) -> ASGIApp:
         async with self._lock:
             if self._made is not None:
@@ -92,7 +96,13 @@ class McpAtWork:
             from recollect.mcp.together import SharedConversations
 
             shared = SharedConversations(self._together / "conversations.sqlite")
-        return http_app(self._memory, allow=self._allows, hosts=hosts, conversations=shared)
+        return http_app(
+            self._memory,
+            allow=self._allows,
+            failed=self._failed,
+            hosts=hosts,
+            conversations=shared,
+        )
 
     async def _live(self, made: Any, ready: asyncio.Event) -> None:
         async with made.router.lifespan_context(made):

@@ -38,7 +38,7 @@ _QUIET = frozenset(
 class Observe:
     """ASGI middleware, outermost. What a route knows it leaves in `request.state`: `caller`,
     `scope` and `bank` are set when it asks who may pass, `counts` says what it changed, `refused` that
-    it was not let although the answer has another status."""
+    it was not let, and `failed` with which status it failed, although the answer has another."""
 
     def __init__(
         self, app: App, metrics: Metrics | None = None, audit: Audit | None = None
@@ -88,7 +88,7 @@ class Observe:
                 key=caller,
                 bank=state.get("bank"),
                 action=operation,
-                status=403 if state.get("refused") else seen.status,
+                status=403 if state.get("refused") else state.get("failed") or seen.status,
                 counts=state.get("counts") or {},
                 took_ms=took * 1000,
             )

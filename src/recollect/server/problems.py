@@ -139,9 +139,13 @@ class Unbroken:
             await answer(scope, receive, send)
 
 
+def status_of(error: Exception) -> int:
+    return next((s for kind, s in _STATUS if isinstance(error, kind)), 500)
+
+
 def of_error(error: RecollectError, instance: str | None = None) -> Response:
     """The problem that an error of the library is."""
-    status = next((s for kind, s in _STATUS if isinstance(error, kind)), 500)
+    status = status_of(error)
     if status >= 500:
         log.error("%s: %s", instance or "-", error.message)
     headers: dict[str, str] = {}
