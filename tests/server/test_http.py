@@ -250,6 +250,13 @@ def test_every_listing_ends(http: httpx2.Client, bank: str, rest: str) -> None:
 # --- retain ----------------------------------------------------------------------------------
 
 
+def test_an_empty_key_is_none(http: httpx2.Client, bank: str) -> None:
+    answer = retain(http, bank, "Anna sails.", **{"Idempotency-Key": ""})
+    assert answer.status_code == 422
+    assert "Idempotency-Key" in answer.json()["detail"]
+    assert http.get(path(bank, "/profile")).status_code == 404
+
+
 def test_the_same_key_retains_once_and_answers_the_same(http: httpx2.Client, bank: str) -> None:
     key = {"Idempotency-Key": f"{bank}-1"}
     first = retain(http, bank, "Anna sails.", **key).json()
@@ -333,6 +340,25 @@ def test_long_answers_are_compressed_for_who_can_read_them(http: httpx2.Client, 
     assert "content-encoding" not in plain.headers
     assert len(packed) < len(plain.content) / 3
     assert json.loads(gzip.decompress(packed))["results"] == plain.json()["results"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "gzipped"),
+    [
+        ("gzip;q=0", False),
+        ("identity, gzip; q=0.0", False),
+        ("gzip;q=0, br", False),
+        ("gzip;q=0.5", True),
+        ("br;q=0, gzip;q=1", True),
+    ],
+)
+def test_compression_that_is_declined_is_not_sent(
+    http: httpx2.Client, bank: str, accepted: str, gzipped: bool
+) -> None:
+    retain(http, bank, *(f"Person {n} keeps {n} bees in town {n}." for n in range(20)))
+    listed = http.get(path(bank, "/memories/list"), headers={"accept-encoding": accepted})
+    assert (listed.headers.get("content-encoding") == "gzip") is gzipped
+    assert len(listed.json()["items"]) == 20
 
 
 def test_more_than_the_limit_is_refused_unread(server: Server, bank: str) -> None:

@@ -42,6 +42,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
+        min_length=1,
         max_length=200,
         description="The same key with the same body gives the same answer and retains once.",
     ),
