@@ -352,6 +352,23 @@ def test_why_of_what_an_arm_found_too_far_down_does_not_deny_its_date_or_its_lin
     assert any(text.startswith("Priya") for text in linked)
 
 
+def test_why_of_one_of_very_many_that_share_a_name_does_not_deny_the_name(
+    memory: Recollect,
+) -> None:
+    things = [f"{a}{b}" for a in ("kel", "mor", "tav", "sip") for b in "abcdefghijklmnopqrst"]
+    memory.retain("many", [{"id": t, "text": f"Priya bought a {t}."} for t in things])
+    memory.retain("many", {"id": "cat", "text": "The grey cat sleeps."})
+    says = {
+        t: stage(memory.why("many", "What does Priya need for her boat?", t), "graph")
+        for t in [*things, "cat"]
+    }
+    denied = [t for t, verdict in says.items() if "no link" in verdict.says]
+    assert denied == ["cat"]
+    behind = [v for v in says.values() if "behind 50 others" in v.says]
+    assert behind
+    assert all(not v.passed and "newest 50" in (v.needed or "") for v in behind)
+
+
 def test_why_under_the_keyword_floor_says_so(memory: Recollect, story: str) -> None:
     floors = {"semantic": 1.0, "keyword": 90.0}
     why = memory.why(story, "grey cat", "cat", min_scores=floors)

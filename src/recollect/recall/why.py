@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from recollect.recall.pack import needed, pack
 from recollect.recall.pipeline import Recalling, rank, similarity_floor
 from recollect.recall.relevance import in_window
 from recollect.recall.request import RecallRequest
-from recollect.storage.base import Filter, Found, Keys, View
+from recollect.storage.base import EVERYTHING, Filter, Found, Keys, View
 from recollect.telemetry import Run
 from recollect.types import Arm, Memory
 
@@ -192,6 +193,13 @@ def _missed(
         return StageVerdict(
             arm.value, False, "not dated inside the window", f"a date in {' or '.join(asked)}"
         )
+    if _linked(view, ranked, one, request):
+        return StageVerdict(
+            arm.value,
+            False,
+            f"linked to the best hits, but behind {PER_ENTITY} others that are as well",
+            f"to be among the newest {PER_ENTITY} of a name they share, or the strongest of a hit",
+        )
     return StageVerdict(
         arm.value, False, "no link from the best semantic hits", "a shared entity or a link"
     )
@@ -205,6 +213,15 @@ def _among(view: View, ranked: Ranked, arm: Arm, one: Keys, request: RecallReque
         return any(in_window(columns, each)[0] > 0 for each in query.windows)
     found = view.expand(seeds.keys[:SEEDS], request.allowed, PER_ENTITY, query.entities)
     return bool(np.isin(one, found.keys)[0])
+
+
+def _linked(view: View, ranked: Ranked, one: Keys, request: RecallRequest) -> bool:
+    """Whether it shares a name or a link with the best hits, however many others do."""
+    seeds = ranked.retrieved.lists.get(Arm.SEMANTIC, Found.nothing()).keys[:SEEDS]
+    own, *theirs = view.entities_of(np.concatenate([one, seeds]))
+    if not set(own).isdisjoint(chain(ranked.query.entities, *theirs)):
+        return True
+    return bool(np.isin(view.edges(one, request.allowed, EVERYTHING).target, seeds).any())
 
 
 def _missed_words(
