@@ -80,13 +80,14 @@ def one(size: int, queries: int) -> dict[str, Any]:
             found["retain_batch"], ids, asked = fill(memory, size, queries)
             found["retain_single"] = singles(memory)
             found["rss_mb"] = rss_mb()
-            found["recall_rerank_off"] = recalls(memory, asked, ids, without=("rerank",))
-            found["recall_rerank_on"] = recalls(memory, asked, ids, without=())
+            found["recall_rerank_on"] = recalls(memory, asked, ids)
             found["callers"] = [callers(memory, asked, n) for n in (1, 8)]
-            found["callers_off"] = [callers(memory, asked, n, without=("rerank",)) for n in (1, 8)]
             found["rss_after_recall_mb"] = rss_mb()
+        with recollect.open(str(path), reranker="none") as memory:
+            found["recall_rerank_off"] = recalls(memory, asked, ids)
+            found["callers_off"] = [callers(memory, asked, n, each=4) for n in (1, 8)]
         with recollect.open(str(path), reranker="late-interaction") as memory:
-            found["recall_late_interaction"] = recalls(memory, asked, ids, without=())
+            found["recall_late_interaction"] = recalls(memory, asked, ids)
         found["disk_bytes_a_fact"] = disk_bytes(path) / (size + SINGLES)
         found["cold"] = fresh("--cold", str(path))
     return found
@@ -126,16 +127,13 @@ def singles(memory: Any) -> dict[str, float]:
     return cost([lambda f=f: memory.retain(BANK, [item(f)]) for f in extra]).as_dict()
 
 
-def recalls(
-    memory: Any, asked: Sequence[Fact], ids: dict[str, str], *, without: tuple[str, ...]
-) -> dict[str, Any]:
+def recalls(memory: Any, asked: Sequence[Fact], ids: dict[str, str]) -> dict[str, Any]:
     """In rounds, so that one bad second of a machine does not make the figure; a word more each time,
     so that the query cache does not answer. Memories are decoded when first returned, as ever."""
-    options: dict[str, Any] = {"without": without} if without else {}
-    memory.recall(BANK, "warm the caches once", **options)
+    memory.recall(BANK, "warm the caches once")
     results: list[Any] = []
     questions = [f.question + " again" * i for i in range(ROUNDS) for f in asked]
-    spent = cost([lambda q=q: results.append(memory.recall(BANK, q, **options)) for q in questions])
+    spent = cost([lambda q=q: results.append(memory.recall(BANK, q)) for q in questions])
     stages: dict[str, list[float]] = defaultdict(list)
     found = sum(
         ids[fact.id] in [hit.id for hit in result.results[:10]]
@@ -148,17 +146,14 @@ def recalls(
     return {**spent.as_dict(), "stages_wall_ms": middle, "known_item_hit@10": found / len(asked)}
 
 
-def callers(
-    memory: Any, asked: Sequence[Fact], count: int, without: tuple[str, ...] = ()
-) -> dict[str, float]:
-    options: dict[str, Any] = {"without": without} if without else {}
+def callers(memory: Any, asked: Sequence[Fact], count: int, *, each: int = 1) -> dict[str, float]:
+    """So many at once; what is fast is asked more, so that it takes as many seconds."""
 
     def call(i: int) -> None:
         # a word more each time, so that the query cache does not answer instead
-        memory.recall(BANK, f"{asked[i % len(asked)].question} {count} {i}", **options)
+        memory.recall(BANK, f"{asked[i % len(asked)].question} {count} {i}")
 
-    calls = max(100, len(asked)) * (4 if without else 1)  # as many seconds
-    return throughput(call, callers=count, calls=calls)
+    return throughput(call, callers=count, calls=each * max(100, len(asked)))
 
 
 def cold(path: Path) -> dict[str, float]:
