@@ -249,7 +249,6 @@ def hindsight(size: int, asked: Sequence[str], db: Path) -> dict[str, Any]:
             "start_s": peer.started_s,
             "rss_mb": peer.usage().rss_mb,
             "turns": turns,
-            "times": median(m["per_second"] / p["per_second"] for m, p in turns),
             "recollect": {k: median(m[k] for m, _ in turns) for k in turns[0][0]},
             "hindsight": {k: median(p[k] for _, p in turns) for k in turns[0][1]},
         }
@@ -276,10 +275,12 @@ def say(found: dict[str, Any]) -> None:
     if "peer" in found:
         peer = found["peer"]
         mine, theirs = peer["recollect"], peer["hindsight"]
+        times = sorted(m["per_second"] / p["per_second"] for m, p in peer["turns"])
         lines.append(
             f"8 clients in turns: recollect (2 workers) {mine['per_second']:.0f} recalls/s for "
             f"{mine['cpu_ms']:.1f} CPU-ms each, Hindsight {theirs['per_second']:.1f} for "
-            f"{theirs['cpu_ms']:.0f}: {peer['times']:.1f} times as many, "
+            f"{theirs['cpu_ms']:.0f}: {median(times):.1f} times as many "
+            f"({times[0]:.1f} to {times[-1]:.1f}), "
             f"1/{theirs['cpu_ms'] / mine['cpu_ms']:.0f} of the CPU; Hindsight takes "
             f"{peer['rss_mb']:.0f} MB and is ready after {peer['start_s']:.0f} s"
         )
