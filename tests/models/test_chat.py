@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.errors import ModelError
+from recollect.errors import Conflict, ModelError
 from recollect.models.chat import SCHEMA
 from recollect.models.http import Client
 from recollect.models.registry import load_extractor
 from recollect.retain.reading import AT_ONCE
+from recollect.server.operations import Operations, QueueRules
 from recollect.testing import open_fake
 
 from .conftest import Service
@@ -288,6 +290,25 @@ def test_a_text_it_finds_nothing_in_is_kept_by_rule(service: Service, db: Path) 
         result = memory.retain("b", {"content": "Hello there!", "timestamp": SAID})
         assert texts(memory) == ["Hello there!"]
         assert not result.degraded
+
+
+def test_what_is_cancelled_is_not_read_to_the_end(service: Service, db: Path) -> None:
+    with reading(service, db) as memory:
+        operations = Operations(memory, QueueRules(lease_s=0.06))
+        given = [{"content": f"{TEXT} {n}", "timestamp": SAID} for n in range(300)]
+        operation = operations.submit_retain("b", given)
+
+        def cancelled(_: dict[str, Any]) -> list[dict[str, Any]]:
+            if not memory.store.queue.operation("b", operation.id).finished:
+                with suppress(Conflict):  # several are read at a time
+                    operations.cancel("b", operation.id)
+            time.sleep(0.01)
+            return [RAIN]
+
+        service.facts = cancelled
+        operations.work_off()
+        assert 0 < len(service.requests) < len(given)
+        assert texts(memory) == []
 
 
 def test_a_result_with_what_it_did_without_survives_json(service: Service, db: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from recollect.errors import Conflict, InvalidInput, ModelError, StoreLocked
 from recollect.memory import Recollect
+from recollect.retain.pipeline import GROUP
 from recollect.server import operations as module
 from recollect.server.operations import SECOND, Operations, QueueRules
 from recollect.storage.base import Lease
@@ -122,10 +123,10 @@ def test_a_passing_failure_is_tried_again(
 ) -> None:
     real, failures = memory.retain_accepted, iter([StoreLocked("busy"), ModelError("late")])
 
-    def sometimes(operation, token):
+    def sometimes(operation, token, lost):
         for failure in failures:
             raise failure
-        return real(operation, token)
+        return real(operation, token, lost)
 
     monkeypatch.setattr(memory, "retain_accepted", sometimes)
     operations.start()
@@ -136,7 +137,7 @@ def test_a_passing_failure_is_tried_again(
 def test_what_keeps_failing_ends_with_its_error(
     memory: Recollect, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(operation, token):
+    def never(operation, token, lost):
         raise ModelError("no model today")
 
     monkeypatch.setattr(memory, "retain_accepted", never)
@@ -178,6 +179,48 @@ def test_a_cancelled_one_is_never_done(memory: Recollect, operations: Operations
     assert texts(memory) == []
 
 
+def test_of_one_that_is_cancelled_no_further_part_is_stored(
+    memory: Recollect, operations: Operations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = [{"text": f"Fact {n} is about {n * n}"} for n in range(2 * GROUP)]
+    operation = operations.submit_retain(BANK, facts)
+    behind = operations.submit_retain(BANK, [{"text": "What stands behind it"}])
+    commit = memory.store.commit
+
+    def cancelled_after(bank, plan):
+        done = commit(bank, plan)
+        if memory.store.queue.operation(BANK, operation.id).steps == 1:
+            monkeypatch.undo()
+            operations.cancel(BANK, operation.id)
+        return done
+
+    monkeypatch.setattr(memory.store, "commit", cancelled_after)
+    operations.work_off()
+    found = operations.operation(BANK, operation.id)
+    assert found is not None
+    assert (found.state, found.steps) == (OperationState.CANCELLED, 1)
+    assert finished(operations, behind.id).state is OperationState.DONE
+    assert len(texts(memory)) == GROUP + 1
+    operations.retry(BANK, operation.id)
+    operations.work_off()
+    assert texts(memory) == sorted([f["text"] for f in facts] + ["What stands behind it"])
+
+
+def test_a_keyed_retain_that_is_cancelled_says_so(
+    memory: Recollect, operations: Operations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = memory.retain_accepted
+
+    def cancelled_before(operation, token, lost):
+        operations.cancel(BANK, operation.id)
+        return real(operation, token, lost)
+
+    monkeypatch.setattr(memory, "retain_accepted", cancelled_before)
+    with pytest.raises(Conflict, match="cancelled"):
+        operations.retain(BANK, [{"text": "Bob likes tea"}], request_key="k")
+    assert texts(memory) == []
+
+
 def test_a_bank_deleted_meanwhile_stops_nobody(memory: Recollect, operations: Operations) -> None:
     operations.submit_retain(BANK, [{"content": "A fact."}])
     memory.delete_bank(BANK)
@@ -192,10 +235,10 @@ def test_stopping_finishes_the_one_at_hand_and_leaves_the_rest(
 ) -> None:
     real, begun, go_on = memory.retain_accepted, threading.Event(), threading.Event()
 
-    def slow(operation, token):
+    def slow(operation, token, lost):
         begun.set()
         go_on.wait(PATIENCE_S)
-        return real(operation, token)
+        return real(operation, token, lost)
 
     monkeypatch.setattr(memory, "retain_accepted", slow)
     first, second = (operations.submit_retain(BANK, [{"content": f"Fact {n}."}]) for n in (1, 2))
@@ -240,12 +283,12 @@ def test_a_long_one_keeps_its_lease(memory: Recollect, monkeypatch: pytest.Monke
         renewed.release()
         return kept
 
-    def long(operation, token):
+    def long(operation, token, lost):
         for _ in range(9):
             clock[0] += int(rules.lease_s * SECOND / 3)
             for _ in range(2):  # one may have begun before the clock went on
                 assert renewed.acquire(timeout=PATIENCE_S)
-        return real(operation, token)
+        return real(operation, token, lost)
 
     monkeypatch.setattr(module, "now_micros", lambda: clock[0])
     monkeypatch.setattr(queue, "renew", renewing)
@@ -279,7 +322,7 @@ def test_a_request_key_with_other_content_is_refused(operations: Operations) -> 
 def test_a_request_key_is_free_again_when_nothing_was_stored(
     memory: Recollect, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(operation, token):
+    def never(operation, token, lost):
         raise StoreLocked("busy")
 
     with monkeypatch.context() as patch:

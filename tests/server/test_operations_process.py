@@ -15,14 +15,20 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from hindsight_client import Hindsight
+from hindsight_client_api.exceptions import ApiException
 
 import recollect
+from recollect.errors import Conflict
+from recollect.language.dates import now_micros
+from recollect.retain.pipeline import GROUP
 from recollect.testing import open_fake
-from recollect.types import OperationState
+from recollect.types import Operation, OperationState
 
 BANK = "alice"
 PATIENCE_S = 180
 FACTS = [{"text": f"Fact {n} is about {n * n}"} for n in range(600)]
+MANY = [{"text": f"Fact {n} is about {n * n}"} for n in range(10 * GROUP)]
 
 
 @dataclass
@@ -130,6 +136,84 @@ def test_stopping_finishes_the_one_at_hand_and_keeps_the_rest(
     assert states[done:] == [OperationState.PENDING] * (len(given) - done)
     with serving(db):
         assert wait_for(look, given[done].id).state is OperationState.DONE
+
+
+def held(client: recollect.Client, operation: Operation) -> int:
+    """How many facts of a retain are stored; where they are, they are whole parts of it."""
+    found = client.operation(BANK, operation.id)
+    stored = {m.text for m in client.memories(BANK, limit=10_000)}
+    count = sum(fact["text"] in stored for fact in MANY)
+    assert count == min(found.steps * GROUP, len(MANY))
+    return count
+
+
+def test_of_what_a_client_cancels_nothing_more_is_stored_whichever_worker_is_at_it(
+    db: Path, look: recollect.Recollect
+) -> None:
+    with serving(db, "--workers", "2") as server, recollect.connect(server.url) as client:
+        operation = client.submit(BANK, MANY)
+        assert not wait_for(look, operation.id, steps=1).finished
+        cancelled = client.cancel(BANK, operation.id)
+        assert cancelled.state is OperationState.CANCELLED
+        stored = held(client, operation)
+        assert 0 < stored < len(MANY)
+        behind = client.submit(BANK, {"text": "What stands behind it"})
+        assert wait_for(look, behind.id).state is OperationState.DONE
+        assert held(client, operation) == stored
+        with pytest.raises(Conflict, match="cancelled"):
+            client.cancel(BANK, operation.id)
+
+
+async def test_hindsights_client_cancels_what_runs_and_takes_it_up_again(
+    db: Path, look: recollect.Recollect
+) -> None:
+    given = [{"content": fact["text"]} for fact in MANY]
+    with serving(db) as server:
+        client = Hindsight(base_url=server.url)
+        own = (await client.aretain_batch(BANK, given, retain_async=True)).operation_id
+        assert not wait_for(look, own, steps=1).finished
+        assert (await client.operations.cancel_operation(BANK, own)).success
+        status = await client.operations.get_operation_status(BANK, own)
+        assert (status.status, status.completed_at is not None) == ("cancelled", True)
+        assert 0 < status.progress.processed < status.progress.total == len(MANY)
+        with pytest.raises(ApiException) as refused:
+            await client.operations.cancel_operation(BANK, own)
+        assert refused.value.status == 409
+        assert (await client.operations.retry_operation(BANK, own)).success
+        wait_for(look, own)
+        status = await client.operations.get_operation_status(BANK, own)
+        assert (status.status, status.progress.processed) == ("completed", len(MANY))
+        await client.aclose()
+    assert len(look.memories(BANK, limit=10_000)) == len(MANY)
+
+
+def test_what_was_cancelled_before_a_crash_stays_so_after_it(
+    db: Path, look: recollect.Recollect
+) -> None:
+    with serving(db) as server, recollect.connect(server.url) as client:
+        operation = client.submit(BANK, MANY)
+        assert not wait_for(look, operation.id, steps=1).finished
+        client.cancel(BANK, operation.id)
+        server.kill()
+    with serving(db) as server, recollect.connect(server.url) as client:
+        stored = held(client, operation)
+        assert 0 < stored < len(MANY)
+        behind = client.submit(BANK, {"text": "What stands behind it"})
+        assert wait_for(look, behind.id).state is OperationState.DONE
+        assert client.operation(BANK, operation.id).state is OperationState.CANCELLED
+        assert held(client, operation) == stored
+
+
+def test_what_a_dead_worker_left_can_be_cancelled(db: Path, look: recollect.Recollect) -> None:
+    with serving(db) as server, recollect.connect(server.url) as client:
+        operation = client.submit(BANK, MANY)
+        assert not wait_for(look, operation.id, steps=1).finished
+        server.kill()
+    assert look.store.queue.cancel(BANK, operation.id, now_micros()).steps > 0
+    with serving(db) as server, recollect.connect(server.url) as client:
+        behind = client.submit(BANK, {"text": "What stands behind it"})
+        assert wait_for(look, behind.id).state is OperationState.DONE
+        assert 0 < held(client, operation) < len(MANY)
 
 
 def test_two_servers_share_one_queue(db: Path, look: recollect.Recollect) -> None:

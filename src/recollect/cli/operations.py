@@ -63,7 +63,7 @@ def list_(
 
 
 def retry(session: Session, bank: Bank, operation_id: OperationId) -> None:
-    """Try one that failed again; a running server does it within seconds."""
+    """Go on with one that failed or was cancelled; a running server does it within seconds."""
     from recollect.language.dates import now_micros
 
     with session.existing_store() as memory:
@@ -72,7 +72,7 @@ def retry(session: Session, bank: Bank, operation_id: OperationId) -> None:
 
 
 def cancel(session: Session, bank: Bank, operation_id: OperationId) -> None:
-    """Drop one that is still pending."""
+    """Stop one that waits or is being done; what it has stored stays."""
     from recollect.language.dates import now_micros
 
     with session.existing_store() as memory:

@@ -302,6 +302,7 @@ def operation(given: Json, bank: str) -> Operation:
         updated_at=_sure(given["updated_at"]),
         finished_at=moment(given["completed_at"]),
         not_before=moment(given["next_retry_at"]),
+        steps=given["progress"]["detail"]["parts"] if given.get("progress") else 0,
         result=given["result_metadata"],
     )
 

@@ -39,6 +39,6 @@ def operations(
 
 
 def cancel(bank: str, operation_id: str) -> Steps[Operation]:
-    """Only while it is pending."""
+    """From now on nothing more of it is stored; the parts that are stay."""
     yield Call("DELETE", path(bank, "operations", operation_id), again=False)
     return (yield from operation(bank, operation_id))

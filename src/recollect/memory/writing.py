@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -40,9 +40,12 @@ class Writing(Looking):
         return retain(self._retaining, bank, content, shared, now(), progress)
 
     @checked
-    def retain_accepted(self, operation: Operation, token: str) -> RetainResult:
+    def retain_accepted(
+        self, operation: Operation, token: str, lost: Callable[[], bool] = lambda: False
+    ) -> RetainResult:
         """Do a retain that was accepted earlier, from where it stopped. Whoever crashes when, each
-        part of it takes effect once: it is noted in the transaction that stores it."""
+        part of it takes effect once: it is noted in the transaction that stores it. `lost` says
+        early that no more parts will be taken, before an LLM is asked in vain."""
         from recollect.retain.pipeline import Journal, retain
 
         given = operation.payload
@@ -51,7 +54,7 @@ class Writing(Looking):
                 f"the content of operation {operation.id!r} is gone", hint="retain it again"
             )
         self._checked(operation.bank)
-        journal = Journal(operation.id, token, operation.steps, operation.note)
+        journal = Journal(operation.id, token, operation.steps, operation.note, lost)
         accepted = datetime.fromisoformat(given["now"])
         return retain(
             self._retaining,

@@ -19,6 +19,7 @@ from recollect.retain.prepare import Prepared, prepare, statement_hash
 from recollect.retain.reading import Reader
 from recollect.retain.turns import in_turn
 from recollect.storage.base import Batch, Listing, Step, Store, View, Writing
+from recollect.storage.refusals import lease_lost
 from recollect.telemetry import Run
 from recollect.types import ItemOutcome, Memory, RetainResult
 
@@ -44,6 +45,11 @@ class Journal:
     token: str
     done: int = 0  # groups
     note: Mapping[str, Any] | None = None  # what came of them
+    lost: Callable[[], bool] = lambda: False  # whether the claim is known to be gone
+
+    def check(self) -> None:
+        if self.lost():
+            raise lease_lost(self.operation)
 
 
 def retain(
@@ -59,7 +65,7 @@ def retain(
         with run.stage("read"):
             given = items(content, shared, now)
         with run.stage("extract"):
-            found = _sources(with_, bank, given, run)
+            found = _sources(with_, bank, given, run, journal)
         _check_names(with_.store, bank, found)
         if with_.store.bank(bank) is None:
             with_.store.create_bank(bank)
@@ -79,7 +85,9 @@ def retain(
         return result
 
 
-def _sources(with_: Retaining, bank: str, given: Sequence[Item], run: Run) -> list[Source]:
+def _sources(
+    with_: Retaining, bank: str, given: Sequence[Item], run: Run, journal: Journal | None
+) -> list[Source]:
     """What was given as facts and documents, read by the LLM if there is one."""
     if with_.extractor is None:
         return list(sources(given))
@@ -93,7 +101,8 @@ def _sources(with_: Retaining, bank: str, given: Sequence[Item], run: Run) -> li
         return digest, with_.store.memories(bank, Listing(document_id=document_id), EVERY)[::-1]
 
     required = with_.settings.extractor_required
-    with Reader(with_.extractor, held, required=required) as reader:
+    check = None if journal is None else journal.check
+    with Reader(with_.extractor, held, required=required, check=check) as reader:
         found = list(sources(given, reader))
         for reason in dict.fromkeys(reader.failures):
             run.degrade("extract", f"read by rule: {reason}")

@@ -29,10 +29,18 @@ class Reader:
     """For one retain. Texts are asked for ahead, a few at a time, and a service that is down is
     not asked for every one of them."""
 
-    def __init__(self, extractor: Extractor, held: Held, *, required: bool = False) -> None:
+    def __init__(
+        self,
+        extractor: Extractor,
+        held: Held,
+        *,
+        required: bool = False,
+        check: Callable[[], None] | None = None,
+    ) -> None:
         self._extractor = extractor
         self._held = held
         self._required = required  # rather fail than read by rule
+        self._check = check or (lambda: None)  # raises once nobody wants the rest
         self._workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="recollect-extract")
         self._asked: dict[tuple[str, _About], Future[list[ExtractedFact]]] = {}
         self._down = False
@@ -62,7 +70,7 @@ class Reader:
         if self._down:
             return None
         try:
-            found = [self._ask(piece, shared).result() for piece in pieces]
+            found = [self._answer(piece, shared) for piece in pieces]
         except ModelError as error:
             if self._required:
                 raise
@@ -72,6 +80,10 @@ class Reader:
                 self._workers.shutdown(wait=False, cancel_futures=True)
             return None
         return found if any(found) else None
+
+    def _answer(self, piece: str, shared: Fact) -> list[ExtractedFact]:
+        self._check()
+        return self._ask(piece, shared).result()
 
     def _ask(self, piece: str, shared: Fact) -> Future[list[ExtractedFact]]:
         key = (piece, _about(shared))

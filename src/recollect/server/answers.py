@@ -183,6 +183,14 @@ class OperationItem(Answer):
     retry_count: int | None = None
 
 
+class Progress(Answer):
+    stage: str
+    at: str
+    processed: int  # items of which something is stored
+    total: int
+    detail: dict[str, int]
+
+
 class OperationStatus(Answer):
     operation_id: str
     status: Literal["pending", "processing", "completed", "failed", "cancelled", "not_found"]
@@ -191,6 +199,7 @@ class OperationStatus(Answer):
     updated_at: str | None = None
     completed_at: str | None = None
     error_message: str | None = None
+    progress: Progress | None = None
     result_metadata: dict[str, Any] | None = None
 
 

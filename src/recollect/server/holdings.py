@@ -20,6 +20,7 @@ from recollect.types import (
     EntityProfile,
     Memory,
     Operation,
+    OperationState,
 )
 
 NEUTRAL = {"skepticism": 3, "literalism": 3, "empathy": 3}
@@ -234,6 +235,22 @@ def operation(found: Operation, *, payload: bool = False) -> dict[str, Any]:
         "error_message": None if found.error is None else without_places(found.error),
         "retry_count": max(0, found.attempts - 1),
         "next_retry_at": None if found.finished else iso(found.not_before),
+        "progress": _progress(found),
         "result_metadata": found.result,
         "task_payload": found.payload if payload else None,
+    }
+
+
+def _progress(found: Operation) -> dict[str, Any] | None:
+    """How far it came: whatever became of the rest, these parts are stored."""
+    if not found.steps:
+        return None
+    ids = found.note.get("ids", ())  # of every item; no longer noted when all is done
+    done = found.state is OperationState.DONE
+    return {
+        "stage": found.kind,
+        "at": iso(found.updated_at),
+        "processed": found.items if done else sum(bool(i) for i in ids),
+        "total": found.items,
+        "detail": {"parts": found.steps},
     }

@@ -2,7 +2,8 @@
 
 An accepted retain is in the store before it is acknowledged. A worker claims it under a lease
 and keeps the lease alive; every part of the retain is noted in the transaction that stores it,
-so after a crash another worker goes on where it stopped and nothing takes effect twice.
+so after a crash another worker goes on where it stopped and nothing takes effect twice. Whoever
+cancels takes the claim away: no part is stored after that, by whichever process.
 
 Any number of processes may work on one store: in each bank operations run in the order they
 were accepted, one at a time.
@@ -122,7 +123,7 @@ class Operations:
         try:
             self._do(operation, lease)
         except LeaseLost:
-            log.warning("operation %s is in other hands now", operation_id)
+            log.warning("operation %s was cancelled, or is in other hands now", operation_id)
         except Exception as error:
             self._queue.fail(bank, operation_id, lease.token, _said(error), now_micros())
             found = self._queue.operation(bank, operation_id)
@@ -198,6 +199,7 @@ class Operations:
 
     @checked
     def cancel(self, bank: str, operation_id: str) -> Operation:
+        """From now on nothing more of it is stored; the parts that are stay."""
         return self._queue.cancel(bank, operation_id, now_micros())
 
     @checked
@@ -293,7 +295,7 @@ class Operations:
                 raise _Exhausted(f"given up: it ended its worker {operation.attempts - 1} times")
             self._do(operation, lease)
         except LeaseLost:
-            log.warning("operation %s is in other hands now", operation.id)
+            log.warning("operation %s was cancelled, or is in other hands now", operation.id)
         except Exception as error:
             if not isinstance(error, RecollectError | _Exhausted):
                 log.exception("operation %s failed", operation.id)
@@ -301,8 +303,8 @@ class Operations:
 
     def _do(self, operation: Operation, lease: Lease) -> None:
         log.debug("operation %s, attempt %d", operation.id, operation.attempts)
-        with self._kept(operation, lease):
-            result = _KINDS[operation.kind](self._memory, operation, lease.token)
+        with self._kept(operation, lease) as lost:
+            result = _KINDS[operation.kind](self._memory, operation, lease.token, lost)
         self._queue.complete(operation.bank, operation.id, lease.token, result, now_micros())
 
     def _failed(self, operation: Operation, lease: Lease, error: Exception) -> None:
@@ -322,23 +324,24 @@ class Operations:
             log.warning("operation %s is no longer ours to end: %s", operation.id, _said(error))
 
     @contextmanager
-    def _kept(self, operation: Operation, lease: Lease) -> Generator[None]:
-        """The lease, renewed while the work lasts."""
-        ended = threading.Event()
+    def _kept(self, operation: Operation, lease: Lease) -> Generator[threading.Event]:
+        """The lease, renewed while the work lasts; gives what is set once it is found lost."""
+        ended, lost = threading.Event(), threading.Event()
 
         def renew() -> None:
             while not ended.wait(self.rules.lease_s / 3):
                 longer = Lease(lease.worker, lease.token, self._lease().until)
                 try:
                     if not self._queue.renew(operation.bank, operation.id, longer):
-                        return  # the next step will find out, and stop
+                        lost.set()
+                        return
                 except RecollectError as error:
                     log.warning("the lease of %s was not renewed: %s", operation.id, error.message)
 
         thread = threading.Thread(target=renew, name="recollect-lease", daemon=True)
         thread.start()
         try:
-            yield
+            yield lost
         finally:
             ended.set()
             thread.join()
@@ -348,11 +351,14 @@ class _Exhausted(Exception):
     """An operation that ends its worker again and again."""
 
 
-def _retain(memory: Recollect, operation: Operation, token: str) -> Mapping[str, Any]:
-    return memory.retain_accepted(operation, token).as_dict()
+def _retain(
+    memory: Recollect, operation: Operation, token: str, lost: threading.Event
+) -> Mapping[str, Any]:
+    return memory.retain_accepted(operation, token, lost.is_set).as_dict()
 
 
-_KINDS: Mapping[str, Callable[[Recollect, Operation, str], Mapping[str, Any]]] = {RETAIN: _retain}
+_Work = Callable[[Recollect, Operation, str, threading.Event], Mapping[str, Any]]
+_KINDS: Mapping[str, _Work] = {RETAIN: _retain}
 
 
 def _said(error: Exception) -> str:
@@ -374,7 +380,8 @@ def _as_json(asked: Any) -> bytes:
 def _unsuccessful(operation_id: str, found: Operation | None) -> RecollectError:
     if found is None or found.state is OperationState.CANCELLED:
         return Conflict(
-            f"operation {operation_id!r} was cancelled or deleted", hint="use a new Idempotency-Key"
+            f"operation {operation_id!r} was cancelled or deleted; what it had stored by then stays",
+            hint="retry the operation, or use a new Idempotency-Key",
         )
     return ServerError(
         f"the retain failed: {found.error}",

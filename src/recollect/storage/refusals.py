@@ -57,20 +57,22 @@ def used_before(new: NewOperation) -> Conflict:
     )
 
 
-def not_pending(operation: Operation) -> Conflict:
+def already_over(operation: Operation) -> Conflict:
     return Conflict(
         f"operation {operation.id!r} is {operation.state.value}",
-        hint="only what is still pending can be cancelled",
+        hint="only what is pending or running can be cancelled",
     )
 
 
-def not_failed(operation: Operation) -> Conflict:
-    gone = operation.state.value == "failed"
+def not_to_be_retried(operation: Operation) -> Conflict:
+    gone = operation.state.value in ("failed", "cancelled")
     return Conflict(
         f"the content of operation {operation.id!r} is no longer kept"
         if gone
         else f"operation {operation.id!r} is {operation.state.value}",
-        hint="retain it again" if gone else "only what failed can be retried",
+        hint="retain it again"
+        if gone
+        else "only what failed, was cancelled or waits can be retried",
     )
 
 
@@ -84,5 +86,5 @@ def not_finished(operation: Operation) -> Conflict:
 def lease_lost(operation_id: str) -> LeaseLost:
     return LeaseLost(
         f"operation {operation_id!r} is no longer this worker's; nothing was written",
-        hint="another worker goes on with it; look at the operation's state",
+        hint="it was cancelled, or another worker goes on with it; look at the operation's state",
     )

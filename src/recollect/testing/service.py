@@ -140,13 +140,14 @@ class ServiceContract:
         operation, old = self._claimed()
         queue.claim(BANK, lease(NOW + 90 * SECOND), NOW + 31 * SECOND)
         assert not queue.renew(BANK, operation.id, old)
-        for end in (
-            lambda: queue.complete(BANK, operation.id, old.token, {}, NOW),
-            lambda: queue.fail(BANK, operation.id, old.token, "no", NOW),
-            lambda: queue.defer(BANK, operation.id, old.token, "no", NOW, NOW),
-        ):
-            refused(LeaseLost, end)
+        self._cannot_end(operation, old)
         assert self._state(operation.id) is OperationState.RUNNING
+
+    def _cannot_end(self, operation: Operation, old: Lease) -> None:
+        queue, named = self.store.queue, (BANK, operation.id, old.token)
+        refused(LeaseLost, lambda: queue.complete(*named, {}, NOW))
+        refused(LeaseLost, lambda: queue.fail(*named, "no", NOW))
+        refused(LeaseLost, lambda: queue.defer(*named, "no", NOW, NOW))
 
     def test_what_a_dead_worker_held_is_open_at_once(self) -> None:
         queue = self.store.queue
@@ -222,14 +223,18 @@ class ServiceContract:
         claimed = queue.claim(BANK, lease(), NOW)
         assert claimed is not None and claimed.payload == {"text": "a secret"}
 
-    def test_forgetting_anything_takes_the_payload_of_what_failed(self) -> None:
+    def test_forgetting_anything_takes_the_payload_of_what_failed_or_was_cancelled(self) -> None:
         queue = self.store.queue
-        operation, held = self._claimed()
-        queue.fail(BANK, operation.id, held.token, "no", NOW)
+        failed, held = self._claimed()
+        queue.fail(BANK, failed.id, held.token, "no", NOW)
+        cancelled = queue.cancel(BANK, queue.enqueue(accepted(), NOW).id, NOW)
+        waiting = queue.enqueue(accepted(), NOW)
         self.store.commit(BANK, lambda _: Batch(drop_documents={"any": frozenset()}))
-        found = queue.operation(BANK, operation.id)
-        assert found is not None and found.payload is None
-        refused(Conflict, lambda: queue.retry(BANK, operation.id, NOW))
+        for ended in (failed, cancelled):
+            found = queue.operation(BANK, ended.id)
+            assert found is not None and found.payload is None
+            refused(Conflict, lambda ended=ended: queue.retry(BANK, ended.id, NOW))
+        assert queue.operation(BANK, waiting.id) == waiting
 
     def test_a_document_given_anew_leaves_what_failed_to_be_retried(self) -> None:
         queue = self.store.queue
@@ -241,22 +246,72 @@ class ServiceContract:
             self.store.commit(BANK, lambda _, b=batch: b)
         assert queue.retry(BANK, operation.id, NOW).payload == {"text": "a secret"}
 
-    def test_only_a_pending_one_is_cancelled(self) -> None:
+    def test_a_cancelled_one_is_never_claimed(self) -> None:
         queue = self.store.queue
-        waiting = queue.enqueue(accepted(), NOW)
-        cancelled = queue.cancel(BANK, waiting.id, NOW)
+        cancelled = queue.cancel(BANK, queue.enqueue(accepted(), NOW).id, NOW + 5)
         assert cancelled.state is OperationState.CANCELLED
-        assert cancelled.payload is None
-        running, _ = self._claimed()
-        refused(Conflict, lambda: queue.cancel(BANK, running.id, NOW))
-        refused(Conflict, lambda: queue.cancel(BANK, waiting.id, NOW))
+        assert cancelled.finished_at == from_micros(NOW + 5)
+        assert queue.claim(BANK, lease(), NOW + 99 * SECOND) is None
         refused(NotFound, lambda: queue.cancel(BANK, "nope", NOW))
-        assert self._state(running.id) is OperationState.RUNNING
 
-    def test_only_what_failed_is_retried(self) -> None:
-        running, _ = self._claimed()
-        refused(Conflict, lambda: self.store.queue.retry(BANK, running.id, NOW))
-        refused(NotFound, lambda: self.store.queue.retry(BANK, "nope", NOW))
+    def test_cancelling_a_running_one_takes_its_claim_away(self) -> None:
+        queue = self.store.queue
+        running, held = self._claimed()
+        behind = queue.enqueue(accepted(), NOW)
+        assert queue.cancel(BANK, running.id, NOW).state is OperationState.CANCELLED
+        assert not queue.renew(BANK, running.id, held)
+        refused(LeaseLost, self._step("Ghost", Step(running.id, held.token, 1, {})))
+        self._cannot_end(running, held)
+        assert queue.abandon(held.worker, NOW) == 0
+        assert self._state(running.id) is OperationState.CANCELLED
+        following = queue.claim(BANK, lease(), NOW)
+        assert following is not None and following.id == behind.id
+
+    def test_what_was_stored_before_it_was_cancelled_stays(self) -> None:
+        queue = self.store.queue
+        running, held = self._claimed()
+        self._step("Stored", Step(running.id, held.token, 1, {"made": ["a"]}))()
+        found = queue.cancel(BANK, running.id, NOW)
+        assert (found.steps, found.note) == (1, {"made": ["a"]})
+        assert self._names() == ["Stored"]
+
+    def test_what_is_over_is_not_cancelled(self) -> None:
+        queue = self.store.queue
+        done, held = self._claimed()
+        queue.complete(BANK, done.id, held.token, {}, NOW)
+        refused(Conflict, lambda: queue.cancel(BANK, done.id, NOW))
+        cancelled = queue.enqueue(accepted(), NOW)
+        queue.cancel(BANK, cancelled.id, NOW)
+        refused(Conflict, lambda: queue.cancel(BANK, cancelled.id, NOW))
+
+    def test_a_cancelled_one_is_retried_from_where_it_stopped(self) -> None:
+        queue = self.store.queue
+        running, held = self._claimed()
+        self._step("Stored", Step(running.id, held.token, 1, {}))()
+        queue.cancel(BANK, running.id, NOW)
+        again = queue.retry(BANK, running.id, NOW)
+        assert (again.state, again.finished_at) == (OperationState.PENDING, None)
+        claimed = queue.claim(BANK, lease(), NOW)
+        assert claimed is not None
+        assert (claimed.steps, claimed.payload) == (1, {"text": "a secret"})
+
+    def test_a_deferred_one_is_retried_at_once(self) -> None:
+        queue = self.store.queue
+        running, held = self._claimed()
+        queue.defer(BANK, running.id, held.token, "busy", NOW + 60 * SECOND, NOW)
+        queue.retry(BANK, running.id, NOW)
+        claimed = queue.claim(BANK, lease(), NOW)
+        assert claimed is not None and claimed.id == running.id
+
+    def test_what_waits_its_turn_runs_or_is_done_is_not_retried(self) -> None:
+        queue = self.store.queue
+        running, held = self._claimed()
+        waiting = queue.enqueue(accepted(), NOW)
+        for each in (running, waiting):
+            refused(Conflict, lambda each=each: queue.retry(BANK, each.id, NOW))
+        queue.complete(BANK, running.id, held.token, {}, NOW)
+        refused(Conflict, lambda: queue.retry(BANK, running.id, NOW))
+        refused(NotFound, lambda: queue.retry(BANK, "nope", NOW))
 
     def test_only_a_finished_one_is_deleted(self) -> None:
         queue = self.store.queue

@@ -38,7 +38,7 @@ class Operation:
     steps: int = 0  # parts of it that are committed
     note: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what those parts brought
     result: Mapping[str, Any] | None = None  # ids and counts, never text
-    payload: Mapping[str, Any] | None = None  # gone once it is done or cancelled
+    payload: Mapping[str, Any] | None = None  # gone once it is done
 
     @property
     def finished(self) -> bool:

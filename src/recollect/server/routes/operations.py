@@ -89,7 +89,8 @@ def _changes(method: str, path: str, verb: str, says: str, about: str) -> None:
     async def change(request: Request, bank_id: BankId, operation_id: OperationId) -> Any:
         state = serving(request)
         await state.write(getattr(state.operations, verb), bank_id, operation_id)
-        return Json({"success": True, "message": says, "operation_id": operation_id})
+        told = f"operation {operation_id} {says}"
+        return Json({"success": True, "message": told, "operation_id": operation_id})
 
     router.add_api_route(
         "/{operation_id}" + path,
@@ -104,7 +105,19 @@ def _changes(method: str, path: str, verb: str, says: str, about: str) -> None:
 
 
 _changes(
-    "DELETE", "", "cancel", "cancelled", "As long as it waits; what is being done is finished."
+    "DELETE",
+    "",
+    "cancel",
+    "cancelled",
+    "One that waits is never begun. Of one that runs nothing more is stored from now on; the parts "
+    "that are stay, and its worker stops at the next one. A 409 when it is over.",
 )
-_changes("POST", "/retry", "retry", "waiting to be tried again", "One that failed.")
+_changes(
+    "POST",
+    "/retry",
+    "retry",
+    "queued for retry",
+    "One that failed or was cancelled goes on where it stopped; one that waits for another try is "
+    "tried now.",
+)
 _changes("DELETE", "/delete", "delete", "deleted", "The note of one that is over.")

@@ -39,7 +39,7 @@ class Queue(Protocol):
     a time; banks are independent of each other. Times are given by the caller, so that a store
     needs no clock of its own.
 
-    A payload is dropped when its operation is done or cancelled. One that failed keeps it, to
+    A payload is dropped when its operation is done. One that failed or was cancelled keeps it, to
     be retried, until anything is forgotten in its bank (a `Batch` that `forgets`) or the
     operation is deleted or purged: what is deleted leaves no copy.
     """
@@ -91,12 +91,14 @@ class Queue(Protocol):
         ...
 
     def cancel(self, bank: str, operation_id: str, now: int) -> Operation:
-        """Only while pending; NotFound, or Conflict when it is not."""
+        """At once and for good: one that is running loses its claim, so that the steps it has noted
+        are all that takes effect. NotFound, or Conflict when it is over."""
         ...
 
     def retry(self, bank: str, operation_id: str, now: int) -> Operation:
-        """A failed one is pending again, with no attempts; NotFound, or Conflict when it has not
-        failed or its payload is gone."""
+        """One that failed, was cancelled or was deferred is pending and due, with no attempts, and
+        goes on after its last step; NotFound, or Conflict when it is none of these or its payload
+        is gone."""
         ...
 
     def delete(self, bank: str, operation_id: str) -> None:

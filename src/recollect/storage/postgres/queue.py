@@ -14,10 +14,10 @@ from recollect.storage.postgres.connection import Connections, Db
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import WriteSession
 from recollect.storage.refusals import (
+    already_over,
     lease_lost,
-    not_failed,
     not_finished,
-    not_pending,
+    not_to_be_retried,
     unknown_bank,
     unknown_operation,
     used_before,
@@ -99,14 +99,14 @@ class PostgresQueue:
         changed = self._run("cancel", bank=bank, id=operation_id, now=now)
         found = self._one(bank, operation_id)
         if changed != 1:
-            raise not_pending(found)
+            raise already_over(found)
         return found
 
     def retry(self, bank: str, operation_id: str, now: int) -> Operation:
         changed = self._run("retry", bank=bank, id=operation_id, now=now)
         found = self._one(bank, operation_id)
         if changed != 1:
-            raise not_failed(found)
+            raise not_to_be_retried(found)
         return found
 
     def delete(self, bank: str, operation_id: str) -> None:

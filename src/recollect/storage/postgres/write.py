@@ -71,7 +71,7 @@ def write(
     writer.apply(batch)
     dropped = bool(batch.drop_documents or batch.drop_memories)
     if batch.forgets:
-        session.run(query("drop_failed_payloads"), {"bank": bank})
+        session.run(query("drop_ended_payloads"), {"bank": bank})
     given = {
         "bank": bank,
         "seq": seq,

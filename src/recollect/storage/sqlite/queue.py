@@ -11,10 +11,10 @@ import orjson
 from recollect.storage.base import Lease, NewOperation, Step
 from recollect.storage.operation_row import operation_from_row
 from recollect.storage.refusals import (
+    already_over,
     lease_lost,
-    not_failed,
     not_finished,
-    not_pending,
+    not_to_be_retried,
     unknown_bank,
     unknown_operation,
     used_before,
@@ -155,13 +155,14 @@ class SqliteQueue:
     def cancel(self, bank: str, operation_id: str, now: int) -> Operation:
         with self._transaction() as db:
             changed = db.execute(
-                """UPDATE operations SET state = 'cancelled', payload = NULL, finished_at = ?1,
-                  updated_at = ?1 WHERE bank = ?2 AND id = ?3 AND state = 'pending'""",
+                """UPDATE operations SET state = 'cancelled', worker = NULL, token = NULL,
+                  lease_until = NULL, finished_at = ?1, updated_at = ?1
+                WHERE bank = ?2 AND id = ?3 AND state IN ('pending', 'running')""",
                 (now, _bank_number(db, bank), operation_id),
             )
             found = _one(db, bank, operation_id)
             if changed.rowcount != 1:
-                raise not_pending(found)
+                raise already_over(found)
             return found
 
     def retry(self, bank: str, operation_id: str, now: int) -> Operation:
@@ -169,12 +170,13 @@ class SqliteQueue:
             changed = db.execute(
                 """UPDATE operations SET state = 'pending', attempts = 0, not_before = ?1,
                   finished_at = NULL, updated_at = ?1
-                WHERE bank = ?2 AND id = ?3 AND state = 'failed' AND payload IS NOT NULL""",
+                WHERE bank = ?2 AND id = ?3 AND payload IS NOT NULL
+                  AND (state IN ('failed', 'cancelled') OR state = 'pending' AND not_before > ?1)""",
                 (now, _bank_number(db, bank), operation_id),
             )
             found = _one(db, bank, operation_id)
             if changed.rowcount != 1:
-                raise not_failed(found)
+                raise not_to_be_retried(found)
             return found
 
     def delete(self, bank: str, operation_id: str) -> None:
@@ -242,9 +244,11 @@ def take_step(db: sqlite3.Connection, bank: int, step: Step, now: int) -> None:
         raise lease_lost(step.operation)
 
 
-def drop_failed_payloads(db: sqlite3.Connection, bank: int) -> None:
-    """What is forgotten may stand in work that failed as well."""
-    db.execute("UPDATE operations SET payload = NULL WHERE bank = ? AND state = 'failed'", (bank,))
+def drop_ended_payloads(db: sqlite3.Connection, bank: int) -> None:
+    """What is forgotten may stand in work that failed or was cancelled as well."""
+    db.execute(
+        "UPDATE operations SET payload = NULL WHERE bank = ? AND finished_at IS NOT NULL", (bank,)
+    )
 
 
 # --- rows ------------------------------------------------------------------------------------

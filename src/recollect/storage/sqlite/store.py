@@ -31,7 +31,7 @@ from recollect.storage.sqlite.dump import dump
 from recollect.storage.sqlite.holding import Holding
 from recollect.storage.sqlite.keyring import SqliteKeyRing
 from recollect.storage.sqlite.lists import Lists
-from recollect.storage.sqlite.queue import SqliteQueue, drop_failed_payloads, take_step
+from recollect.storage.sqlite.queue import SqliteQueue, drop_ended_payloads, take_step
 from recollect.storage.sqlite.read import SqliteView
 from recollect.storage.sqlite.reembed import stage, switch, unstaged
 from recollect.storage.sqlite.rows import BankRows, row_span
@@ -266,7 +266,7 @@ class SqliteStore(Lists):
         )
         dropped = bool(batch.drop_documents or batch.drop_memories)
         if batch.forgets:
-            drop_failed_payloads(db, view.number)
+            drop_ended_payloads(db, view.number)
         return forgetting.count, dropped
 
     def _scrub(self, wait_ms: int = _SCRUB_WAIT_MS) -> None:

@@ -47,14 +47,15 @@ UPDATE operations o SET state = 'pending', error = %(error)s, not_before = %(not
 WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.token = %(token)s AND o.state = 'running'
 
 -- name: cancel
-UPDATE operations o SET state = 'cancelled', payload = NULL, finished_at = %(now)s,
-  updated_at = %(now)s
-WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.state = 'pending'
+UPDATE operations o SET state = 'cancelled', worker = NULL, token = NULL, lease_until = NULL,
+  finished_at = %(now)s, updated_at = %(now)s
+WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.state IN ('pending', 'running')
 
 -- name: retry
 UPDATE operations o SET state = 'pending', attempts = 0, not_before = %(now)s, finished_at = NULL,
   updated_at = %(now)s
-WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.state = 'failed' AND o.payload IS NOT NULL
+WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.payload IS NOT NULL
+  AND (o.state IN ('failed', 'cancelled') OR o.state = 'pending' AND o.not_before > %(now)s)
 
 -- name: delete_operation
 DELETE FROM operations o WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.finished_at IS NOT NULL
@@ -76,8 +77,8 @@ UPDATE operations o SET steps = %(number)s, note = %(note)s, updated_at = %(now)
 WHERE o.bank_id = %(bank)s AND o.id = %(id)s AND o.token = %(token)s AND o.state = 'running'
   AND o.steps < %(number)s
 
--- name: drop_failed_payloads
-UPDATE operations o SET payload = NULL WHERE o.bank_id = %(bank)s AND o.state = 'failed'
+-- name: drop_ended_payloads
+UPDATE operations o SET payload = NULL WHERE o.bank_id = %(bank)s AND o.finished_at IS NOT NULL
 
 -- name: all_waiting
 -- All banks: the head of each queue, where it can be claimed.
