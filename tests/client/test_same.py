@@ -74,6 +74,10 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
         "memories, paged by time",
         memory.memories(BANK, time_field="mentioned_at", limit=3, after="m4"),
     )
+    yield "memories, after one without a date", memory.memories(BANK, limit=2, after="m5", offset=1)
+    yield "documents, paged", memory.documents(BANK, limit=1, after=memory.documents(BANK)[0].id)
+    yield "documents, skipped", memory.documents(BANK, limit=1, offset=1)
+    yield "documents, by time", memory.documents(BANK, time_field="created_at", limit=2)
     yield "documents, by tags", memory.documents(BANK, tags=["nowhere"])
     yield "documents, by tag groups", memory.documents(BANK, tag_groups=[{"tags": ["health"]}])
     yield "due", memory.due(BANK, now=datetime(2029, 1, 1, tzinfo=UTC))
@@ -224,6 +228,7 @@ ERRORS = [
     (NotFound, lambda m: m.forget(BANK, "")),
     (NotFound, lambda m: m.forget(BANK, document_id="")),
     (NotFound, lambda m: m.memories(BANK, after="nothing")),
+    (NotFound, lambda m: m.documents(BANK, after="nothing")),
     (InvalidInput, lambda m: m.retain(BANK, {"contents": "x"})),
     (InvalidInput, lambda m: m.retain(BANK, 7)),
     (InvalidInput, lambda m: m.recall(BANK, "")),

@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from recollect.storage.base import Filter, TagLeaf
+from recollect.storage.base import Filter, Listing, TagLeaf
 from recollect.storage.postgres.filters import clause
+from recollect.storage.postgres.listing import beyond, conditions, order
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.schema import prepare
 from recollect.types import MemoryType
@@ -32,8 +33,11 @@ INSERT INTO features (bank_id, key, type, state, vector, record, happened_from, 
   SELECT bank_id, key, key % 4, 0, ARRAY[key % 7, key % 11, key % 13, 1]::real[]::halfvec, '\\x00',
     key * 86400000000, key * 86400000000 + CASE WHEN key % 50 = 0 THEN 8640000000000 ELSE 0 END, 0, key, 0, 0,
     CASE WHEN key % 200 = 0 THEN ARRAY['rare'] ELSE '{}' END FROM made;
-INSERT INTO memories (bank_id, key, id, type, state, text, created_at, updated_at, tokens, known_from, entities)
-  SELECT bank_id, key, 'm' || key, 'world', 'active', 'text', 0, 0, 5, 0, ARRAY[key % 5000, key % 31] FROM made;
+INSERT INTO memories (bank_id, key, id, type, state, text, mentioned_at, created_at, updated_at, tokens, known_from,
+    entities)
+  SELECT bank_id, key, 'm' || key, 'world', 'active', 'text', CASE WHEN key % 10 > 0 THEN key * 7919 % 99991 END, 0, 0, 5,
+    0, ARRAY[key % 5000, key % 31] FROM made;
+INSERT INTO documents SELECT bank_id, 'd' || key, '', NULL, '[]', '{}', key, key * 7919 % 99991 FROM made;
 INSERT INTO tokens (bank_id, key, terms) SELECT bank_id, key, '\\x00' FROM made;
 INSERT INTO mentions SELECT bank_id, key % 5000, key FROM made
   UNION SELECT bank_id, key % 31, key FROM made;
@@ -50,7 +54,15 @@ def tables(postgres: str) -> Iterator[Db]:
     with psycopg.connect(postgres, autocommit=True) as db:
         db.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(schema)))
         db.execute(FILL.encode())
-        for table in ("features", "memories", "tokens", "mentions", "links", "postings"):
+        for table in (
+            "features",
+            "documents",
+            "memories",
+            "tokens",
+            "mentions",
+            "links",
+            "postings",
+        ):
             db.execute(f"VACUUM ANALYZE {table}".encode())
         yield db
         db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
@@ -122,6 +134,34 @@ def test_a_selective_tag_is_looked_up_before_vectors_are_compared(tables: Db) ->
     indexes, plan = used(tables, "arm_semantic_exact", rare, vector="[1,2,3,4]", near=157)
     assert "features_tags" in indexes
     assert "Seq Scan" not in plan
+
+
+def planned(db: Db, sql: bytes, **given: Any) -> str:
+    row = db.execute(b"EXPLAIN (FORMAT JSON) " + sql, {"bank": "large", **given}).fetchone()
+    assert row is not None
+    return json.dumps(row[0])
+
+
+@pytest.mark.parametrize(
+    "where", [Listing(), Listing(recallable=True), Listing(type=MemoryType.WORLD)]
+)
+@pytest.mark.parametrize("below", [None, 50_000])
+def test_a_page_of_memories_is_read_in_order(tables: Db, where: Listing, below: int | None) -> None:
+    condition, values = conditions(where)
+    if below is not None:
+        condition = f"{condition} AND {beyond(where)}"
+    sql = query("listed_keys", condition, order=order(where))
+    plan = planned(tables, sql, below=below, limit=100, skip=0, **values)
+    assert "memories_mentioned" in plan
+    assert "Sort" not in plan and "Seq Scan" not in plan
+    assert below is None or "ROW(" in plan.partition("memories_mentioned")[2].partition("Filter")[0]
+
+
+def test_a_page_of_documents_is_read_in_order(tables: Db) -> None:
+    sql = query("documents", "(d.updated_at, d.id) < (%(at)s, %(id)s)", order="d.updated_at DESC, d.id DESC")  # fmt: skip
+    plan = planned(tables, sql, at=500, id="d7", limit=100)
+    assert "documents_updated" in plan
+    assert "Sort" not in plan
 
 
 def test_what_is_withdrawn_is_read_from_an_index_of_its_own(tables: Db) -> None:

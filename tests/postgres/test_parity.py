@@ -90,6 +90,30 @@ def test_standing_wishes_are_brought_alike(both: tuple[Recollect, Recollect]) ->
         alike(both, bank, request, {})
 
 
+def test_listings_are_alike_page_by_page(both: tuple[Recollect, Recollect]) -> None:
+    one, two = both
+    if one.store.bank("days") is None:
+        for day in (3, 1, None, 2):  # several of one moment, some of none
+            when = "unset" if day is None else f"2026-05-0{day}"
+            given = [
+                {"text": f"Fact {n} of {when}", "timestamp": when, "document_id": f"d{n % 4}",
+                 "update_mode": "append", "type": ("world", "opinion")[n % 2], "tags": ["work"] * (n % 3)}
+                for n in range(9)
+            ]  # fmt: skip
+            one.retain("days", given)
+        brought(one, two, "days")
+    for bank in (BANK, "days"):
+        for where in ({}, {"type": "opinion"}, {"tags": ["work"]}, {"time_field": "created_at"}):
+            wanted = [m.id for m in one.memories(bank, limit=10_000, **where)]
+            found: list[str] = []
+            while page := two.memories(bank, limit=4, after=found[-1] if found else None, **where):
+                found += [m.id for m in page]
+            assert found == wanted
+        for where in ({}, {"time_field": "created_at"}, {"contains": "fact"}):
+            listed = [[d.id for d in m.documents(bank, limit=10_000, **where)] for m in both]
+            assert listed[0] == listed[1]
+
+
 def test_why_not_says_the_same(both: tuple[Recollect, Recollect]) -> None:
     one, two = both
     for memory in one.memories(BANK, limit=5):

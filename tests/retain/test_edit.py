@@ -294,7 +294,7 @@ def test_documents_are_listed_in_pages(memory: recollect.Recollect) -> None:
     memory.retain("b", [{"content": f"Note {n}.", "document_id": f"d{n}"} for n in range(5)])
     page = memory.documents("b", limit=2)
     rest = memory.documents("b", after=page[-1].id)
-    assert [d.id for d in page + rest] == ["d0", "d1", "d2", "d3", "d4"]
+    assert [d.id for d in page + rest] == ["d4", "d3", "d2", "d1", "d0"]
 
 
 def test_a_bank_counts_its_memories_and_documents(memory: recollect.Recollect) -> None:

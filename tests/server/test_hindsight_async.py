@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 from hindsight_client import Hindsight
@@ -127,6 +128,23 @@ async def test_an_unknown_operation_is_not_found(client: Hindsight, club: str) -
 
 
 # --- memories --------------------------------------------------------------------------------
+
+
+async def test_what_was_mentioned_or_written_last_is_listed_first(
+    client: Hindsight, bank: str
+) -> None:
+    for month in (5, 7, 6):
+        when = datetime(2026, month, 1, tzinfo=UTC)
+        said = f"Eve sailed in month {month}."
+        await client.aretain(bank, said, timestamp=when, document_id=f"month {month}")
+    listed = await client.alist_memories(bank)
+    assert [m.mentioned_at[:7] for m in listed.items] == ["2026-07", "2026-06", "2026-05"]
+    pages = [await client.alist_memories(bank, limit=1, offset=i) for i in range(3)]
+    assert [p.items[0].id for p in pages] == [m.id for m in listed.items]
+    found = await client.documents.list_documents(bank)
+    assert [d.id for d in found.items] == ["month 6", "month 7", "month 5"]
+    by_arrival = await client.documents.list_documents(bank, time_field="created_at", offset=1)
+    assert [d.id for d in by_arrival.items] == ["month 7", "month 5"]
 
 
 async def test_memories_are_listed_by_filter_and_page(client: Hindsight, club: str) -> None:

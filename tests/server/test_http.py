@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -228,6 +230,71 @@ def test_a_cursor_walks_a_listing_that_grows(http: httpx2.Client, bank: str) -> 
         if cursor is None:
             break
     assert sorted(seen) == sorted(first)
+
+
+def told(text: str, when: str | None) -> dict[str, Any]:
+    return {"text": text, "id": text[0].lower(), "timestamp": when or "unset"}
+
+
+def test_memories_are_listed_mentioned_last_first(http: httpx2.Client, bank: str) -> None:
+    given = [
+        told("Anna was told of in May", "2026-05-01"),
+        told("Bert never", None),
+        told("Carl was told of in June", "2026-06-01"),
+        told("Dora was told of in May", "2026-05-01"),
+    ]
+    retain(http, bank, *given)
+    retain(http, bank, told("Emil was told of in March", "2026-03-01"))
+    listed = http.get(path(bank, "/memories/list")).json()["items"]
+    assert [m["id"] for m in listed] == ["c", "d", "a", "e", "b"]
+    seen: list[str] = []
+    cursor: str | None = None
+    while cursor or not seen:
+        query = {"limit": 1} | ({"cursor": cursor} if cursor else {})
+        page = http.get(path(bank, "/memories/list"), params=query).json()
+        seen += [m["id"] for m in page["items"]]
+        cursor = page["next_cursor"]
+    assert seen == ["c", "d", "a", "e", "b"]
+
+
+@pytest.mark.parametrize("query", [{}, {"time_field": "updated_at"}, {"tags": "t"}])
+def test_documents_are_listed_written_last_first_and_a_cursor_outlives_what_it_stands_on(
+    http: httpx2.Client, bank: str, query: dict[str, str]
+) -> None:
+    for name in ("old", "gone", "seen", "new"):
+        given = {"content": f"The {name} boat.", "document_id": name, "tags": ["t"]}
+        retain(http, bank, given)
+    asked = {"limit": 2, **query}
+    first = http.get(path(bank, "/documents"), params=asked).json()
+    assert [d["id"] for d in first["items"]] == ["new", "seen"]
+    retain(http, bank, {"content": "The seen boat sank.", "document_id": "seen", "tags": ["t"]})
+    cursor = {"cursor": first["next_cursor"]}
+    second = http.get(path(bank, "/documents"), params={**asked, **cursor, "limit": 1}).json()
+    assert [d["id"] for d in second["items"]] == ["gone"]
+    http.delete(path(bank, "/documents/gone"))
+    cursor = {"cursor": second["next_cursor"]}
+    third = http.get(path(bank, "/documents"), params={**asked, **cursor}).json()
+    assert [d["id"] for d in third["items"]] == ["old"]
+    assert third["next_cursor"] is None
+    assert http.get(path(bank, "/documents")).json()["items"][0]["id"] == "seen"
+
+
+def test_documents_are_listed_by_the_time_asked_for(http: httpx2.Client, bank: str) -> None:
+    for name in ("first", "second", "first"):
+        retain(http, bank, {"content": f"Boat {uuid4()}.", "document_id": name})
+    by = {
+        field: [d["id"] for d in http.get(path(bank, "/documents"), params=field).json()["items"]]
+        for field in ("", "time_field=created_at", "time_field=updated_at")
+    }
+    assert list(by.values()) == [["first", "second"], ["second", "first"], ["first", "second"]]
+
+
+@pytest.mark.parametrize("place", ["t:", "t:x:d", f"t:{10**30}:d", f"t:{10**18}:d", "t:1:d\0"])
+def test_a_cursor_that_nobody_gave_is_refused(http: httpx2.Client, bank: str, place: str) -> None:
+    retain(http, bank, "Alice sails.")
+    cursor = urlsafe_b64encode(place.encode()).decode()
+    answer = http.get(path(bank, "/documents"), params={"cursor": cursor})
+    assert answer.status_code == 422
 
 
 @pytest.mark.parametrize("rest", ["/tags", "/entities", "/documents"])
@@ -489,6 +556,8 @@ def test_a_cursor_of_another_listing_is_refused(
 ) -> None:
     given = [{"content": f"Alice met Bob {n} times.", "tags": [f"t{n}"]} for n in range(3)]
     retain(http, bank, *given, {"content": "Carol rows.", "document_id": "d"})
+    cursor = http.get(path(bank, "/documents?limit=1")).json()["next_cursor"]
+    assert http.get(path(bank, "/memories/list"), params={"cursor": cursor}).status_code == 422
     cursor = http.get(path(bank, "/memories/list?limit=1")).json()["next_cursor"]
     where = "/v1/default/banks" if listing is None else path(bank, listing)
     answer = http.get(where, params={"limit": 1, "cursor": cursor})

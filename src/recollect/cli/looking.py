@@ -70,7 +70,7 @@ def memories(
     limit: Limit = 100,
     after: After = None,
 ) -> None:
-    """The memories of a bank, newest first."""
+    """The memories of a bank, those mentioned last first."""
     from recollect.cli.output import emit
     from recollect.cli.tables import show_table
     from recollect.recall.result import memory_dict
@@ -111,7 +111,7 @@ def documents(
     limit: Limit = 100,
     after: After = None,
 ) -> None:
-    """The documents of a bank, or one with its text."""
+    """The documents of a bank, those written last first, or one with its text."""
     from recollect.cli.output import emit, minute, printable
     from recollect.cli.tables import show_table
 

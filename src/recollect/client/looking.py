@@ -38,8 +38,9 @@ def memories(
     offset: int = 0,
     **where: Unpack[MemoryFilters],
 ) -> Steps[list[Memory]]:
-    """Newest first; page on with after= the last id seen. Filters: type, state, document_id,
-    contains, entity (an id), tags, tags_match, tag_groups, and time_field with since and until."""
+    """Mentioned last first, undated ones at the end; page on with after= the last id seen. Filters:
+    type, state, document_id, contains, entity (an id), tags, tags_match, tag_groups, and time_field,
+    which also orders, with since and until."""
     asked = Call(
         "GET", path(bank, "memories", "list"), _filters(where, MemoryFilters) | _from(after, offset)
     )
@@ -96,7 +97,8 @@ def documents(
     offset: int = 0,
     **where: Unpack[DocumentFilters],
 ) -> Steps[list[Document]]:
-    """By id; page on with after= the last id seen."""
+    """Written last first; page on with after= the last id seen. Filters: contains, tags, tags_match,
+    tag_groups, time_field, which also orders, with since and until."""
     asked = Call(
         "GET", path(bank, "documents"), _filters(where, DocumentFilters) | _from(after, offset)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Unpack
 
 from recollect.errors import InvalidInput, NotFound
@@ -44,10 +43,10 @@ class Looking(Banks):
         offset: int = 0,
         **where: Unpack[MemoryFilters],
     ) -> list[Memory]:
-        """Newest first; page on with after= the last id seen. Filters: type, state, document_id,
-        contains, entity (an id), tags, tags_match, tag_groups, and time_field (created_at,
-        updated_at, mentioned_at, occurred_start, occurred_end), which also orders, with since
-        and until."""
+        """Mentioned last first, undated ones at the end; page on with after= the last id seen.
+        Filters: type, state, document_id, contains, entity (an id), tags, tags_match, tag_groups,
+        and time_field (created_at, updated_at, mentioned_at, occurred_start, occurred_end), which
+        also orders, with since and until."""
         from recollect.recall.browse import listing
 
         wanted = listing(self._store, bank, where)
@@ -117,14 +116,12 @@ class Looking(Banks):
         offset: int = 0,
         **where: Unpack[DocumentFilters],
     ) -> list[Document]:
-        """By id; page on with after= the last id seen. Filters: contains, tags, tags_match,
-        tag_groups, time_field (created_at, updated_at) with since and until."""
-        from recollect.recall.browse import documents
+        """Written last first; page on with after= the last id seen. Filters: contains, tags,
+        tags_match, tag_groups, time_field (created_at, updated_at), which also orders, with since
+        and until."""
+        from recollect.recall.browse import document_page
 
-        if not where and not offset:
-            return self._store.documents(bank, limit, after)
-        found = (d for d in documents(self._store, bank, where) if after is None or d.id > after)
-        return list(islice(found, offset, offset + limit))
+        return document_page(self._store, bank, where, limit, after, offset)
 
     @checked
     def count_documents(self, bank: str, **where: Unpack[DocumentFilters]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from recollect.recall.request import filter_types, tag_filter, whole_text
 from recollect.storage.base import (
     EVERYTHING,
     NO_TIME,
+    DocumentAxis,
     Filter,
     Keys,
     Listing,
@@ -29,6 +30,7 @@ from recollect.storage.base import (
     TimeAxis,
     View,
 )
+from recollect.storage.refusals import nothing_to_go_on_from
 from recollect.types import (
     Document,
     Entity,
@@ -41,6 +43,9 @@ from recollect.types import (
 
 OBSERVED = 20  # observations shown of an entity
 _SLAB = 500
+Seen = (
+    str | tuple[int, str]
+)  # the last one of a page: its id, or the time it is listed by and its id
 _TEXTS = {"contains", "document_id"}
 _VALID = "valid"  # Hindsight's word for what can be recalled
 
@@ -122,29 +127,54 @@ def _span(given: Mapping[str, Any], axes: Sequence[str]) -> tuple[Any, int | Non
 # --- documents -------------------------------------------------------------------------------
 
 
-def documents(store: Store, bank: str, where: Mapping[str, Any]) -> Iterator[Document]:
-    """Those that match, by id. A store knows documents only one after the other: there are few
-    of them beside their memories."""
+def document_page(
+    store: Store, bank: str, where: Mapping[str, Any], limit: int, after: Seen | None, offset: int
+) -> list[Document]:
+    """Latest first. Where only the id of the last one seen is known, it must still be there."""
+    if not where:
+        place = _place(store, bank, "updated_at", after)
+        return store.documents(bank, offset + limit, place)[offset:]
+    return list(islice(documents(store, bank, where, after), offset, offset + limit))
+
+
+def documents(
+    store: Store, bank: str, where: Mapping[str, Any], after: Seen | None = None
+) -> Iterator[Document]:
+    """Those that match, latest first. A store knows documents only one after the other: there are
+    few of them beside their memories."""
     given = filters(where, names(DocumentFilters))
-    axis, since, until = _span(given, ("created_at", "updated_at"))
+    axis, since, until = _span(given, get_args(DocumentAxis))
     tags = _tag_filter(given)
-    wanted = str(given.get("contains", "")).casefold()
-    for document in _all_documents(store, bank):
+    said = str(given.get("contains", "")).casefold()
+    for document in _in_order(store, bank, axis or "updated_at", after):
         at = None if axis is None else to_micros(getattr(document, axis))
         if at is not None and not (since or at) <= at < (at + 1 if until is None else until):
             continue
         if tags is not None and not _tagged(frozenset(document.tags), tags):
             continue
-        if wanted and not _says(store, document, wanted):
+        if said and not _says(store, document, said):
             continue
         yield document
 
 
-def _all_documents(store: Store, bank: str) -> Iterator[Document]:
-    after: str | None = None
-    while slab := store.documents(bank, _SLAB, after):
+def _in_order(
+    store: Store, bank: str, axis: DocumentAxis, after: Seen | None
+) -> Iterator[Document]:
+    place = _place(store, bank, axis, after)
+    while slab := store.documents(bank, _SLAB, place, axis):
         yield from slab
-        after = slab[-1].id
+        place = to_micros(getattr(slab[-1], axis)), slab[-1].id
+
+
+def _place(
+    store: Store, bank: str, axis: DocumentAxis, after: Seen | None
+) -> tuple[int, str] | None:
+    if not isinstance(after, str):
+        return after
+    found = store.document(bank, after)
+    if found is None:
+        raise nothing_to_go_on_from(bank, after, "document")
+    return to_micros(getattr(found, axis)), found.id
 
 
 def _says(store: Store, document: Document, wanted: str) -> bool:

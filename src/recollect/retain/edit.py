@@ -223,7 +223,7 @@ def withdraw_document(store: Store, bank: str, document_id: str, heirs: Iterable
 
 def clear(store: Store, bank: str, type: MemoryType | None) -> int:
     """Delete all memories, or all of a type; without one, the documents go too."""
-    documents = store.documents(bank, EVERYTHING, None) if type is None else []
+    documents = store.documents(bank, EVERYTHING) if type is None else []
     loose = [m.id for m in store.memories(bank, Listing(type=type), EVERYTHING)]
 
     def plan(w: Writing) -> Batch:

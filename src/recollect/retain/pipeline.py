@@ -98,7 +98,8 @@ def _sources(
         digest = with_.store.view(bank).document_hash(document_id)
         if digest is None:
             return None
-        return digest, with_.store.memories(bank, Listing(document_id=document_id), EVERY)[::-1]
+        of_it = Listing(document_id=document_id, axis="created_at")
+        return digest, with_.store.memories(bank, of_it, EVERY)[::-1]
 
     required = with_.settings.extractor_required
     check = None if journal is None else journal.check

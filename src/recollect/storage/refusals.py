@@ -28,9 +28,9 @@ def went_on_elsewhere(bank: str) -> Conflict:
     )
 
 
-def nothing_to_go_on_from(bank: str, after: str) -> NotFound:
+def nothing_to_go_on_from(bank: str, after: str, what: str = "memory") -> NotFound:
     return NotFound(
-        f"bank {bank!r} has no memory {after!r} to go on from",
+        f"bank {bank!r} has no {what} {after!r} to go on from",
         hint="it was forgotten meanwhile; list from the beginning",
     )
 

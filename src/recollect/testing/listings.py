@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import get_args
 
 from recollect.language.dates import to_micros
-from recollect.storage.base import EVERYTHING, Listing, Store, TagExpression, TagLeaf, TagNode
+from recollect.storage.base import (
+    EVERYTHING,
+    NO_TIME,
+    Batch,
+    DocumentAxis,
+    Listing,
+    NewDocument,
+    Store,
+    TagExpression,
+    TagLeaf,
+    TagNode,
+    TimeAxis,
+)
 from recollect.testing.reference import BANK, Reference, tagged
 from recollect.types import Memory, MemoryType, State
 
@@ -33,13 +46,22 @@ class ListingContract:
         self.filled()
         return self.listed(Listing())
 
-    def test_a_listing_has_all_but_earlier_wordings_newest_first(self) -> None:
+    def test_a_listing_has_all_but_earlier_wordings_mentioned_last_first(self) -> None:
         found = self.everything()
-        assert found
+        assert {m.mentioned_at is None for m in found} == {True, False}
         assert all(m.state is not State.REVISED for m in found)
         view = self.store.view(BANK)
-        keys = [view.key_of(m.id) or 0 for m in found]
-        assert keys == sorted(keys, reverse=True)
+
+        def place(memory: Memory) -> tuple[int, int, int]:
+            told, made = memory.mentioned_at, memory.created_at
+            assert made is not None
+            return (
+                to_micros(told) if told else NO_TIME,
+                to_micros(made),
+                view.key_of(memory.id) or 0,
+            )
+
+        assert found == sorted(found, key=place, reverse=True)
 
     def test_a_listing_holds_what_its_filter_says(self) -> None:
         found = self.everything()
@@ -83,7 +105,13 @@ class ListingContract:
 
     def test_pages_add_up_to_the_whole(self) -> None:
         assert self.everything()
-        for where in (Listing(), Listing(axis="mentioned_at"), Listing(axis="occurred_start")):
+        listings = (
+            Listing(),
+            Listing(type=MemoryType.WORLD),
+            Listing(contains="a", recallable=True),
+            *(Listing(axis=axis) for axis in get_args(TimeAxis)),
+        )
+        for where in listings:
             whole = [m.id for m in self.listed(where)]
             skipped: list[str] = []
             followed: list[str] = []
@@ -95,6 +123,39 @@ class ListingContract:
                 assert len(followed) <= len(whole), where
                 after = followed[-1]
             assert skipped == followed == whole, where
+
+    def _documents(self) -> list[str]:
+        """Some of one moment, as a batch brings them."""
+        made = [
+            NewDocument(f"d{n}", b"1", None, (), {}, (), created_at=9 - n, updated_at=n // 3)
+            for n in (4, 0, 8, 1, 6, 3, 7, 2, 5)
+        ]
+        self.store.commit(BANK, lambda _: Batch(documents=made))
+        return [f"d{n}" for n in reversed(range(9))]
+
+    def test_documents_are_listed_written_last_first_by_the_page(self) -> None:
+        whole = self._documents()
+        orders: Mapping[DocumentAxis, list[str]] = {
+            "updated_at": whole,
+            "created_at": whole[::-1],
+        }
+        for axis, wanted in orders.items():
+            found: list[str] = []
+            after: tuple[int, str] | None = None
+            while page := self.store.documents(BANK, 2, after, axis):
+                found += [d.id for d in page]
+                after = to_micros(getattr(page[-1], axis)), page[-1].id
+            assert found == wanted
+
+    def test_a_document_that_moves_or_goes_leads_nobody_astray(self) -> None:
+        whole = self._documents()
+        last = self.store.documents(BANK, 4)[-1]
+        place = to_micros(last.updated_at), last.id
+        again = NewDocument(last.id, b"2", None, (), {}, ())
+        gone: Mapping[str, frozenset[int]] = {last.id: frozenset()}
+        for batch in (Batch(documents=[again]), Batch(drop_documents=gone)):
+            self.store.commit(BANK, lambda _, batch=batch: batch)
+            assert [d.id for d in self.store.documents(BANK, 100, place)] == whole[4:]
 
     def test_tags_are_counted_over_what_can_be_recalled(self) -> None:
         live = [m for m in self.everything() if m.state in (State.ACTIVE, State.SUPERSEDED)]

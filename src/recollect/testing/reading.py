@@ -177,7 +177,7 @@ class ReadingContract:
             NewDocument("e", b"2", None, (), {}, ()),
         ]
         self.store.commit(BANK, lambda _: Batch(documents=given))
-        found = {d.id: d.length for d in self.store.documents(BANK, 100, None)}
+        found = {d.id: d.length for d in self.store.documents(BANK, 100)}
         one = self.store.document(BANK, "d")
         assert (found["d"], found["e"]) == (len("né\n…\nabc"), 0)
         assert one is not None

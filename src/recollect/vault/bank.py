@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 from recollect.memory import Recollect
+from recollect.storage.base import EVERYTHING
 from recollect.types import Document, Memory, State
 from recollect.vault import fields
 from recollect.vault.fields import PATH, Fields
 from recollect.vault.state import Entry, Form
-
-PAGE = 2_000  # memories, or documents, listed at a time
-Held = TypeVar("Held", Memory, Document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,8 @@ def units(memory: Recollect, bank: str, entries: Mapping[str, Entry]) -> dict[st
     single = {e.id for e in entries.values() if e.form == "memory"}
     out: dict[str, Unit] = {}
     grouped: dict[str, list[Memory]] = {}
-    for found in _paged(lambda after: memory.memories(bank, limit=PAGE, after=after)):
+    # All of one moment, in the order of their texts backwards.
+    for found in memory.memories(bank, limit=EVERYTHING, time_field="created_at"):
         if found.document_id is None:
             out[found.id] = Unit(found.id, "memory", (found,))
         else:
@@ -81,19 +79,8 @@ def units(memory: Recollect, bank: str, entries: Mapping[str, Entry]) -> dict[st
     # A document that says only what others say already has no memory of its own.
     empty = documents - whole.keys()
     if whole or empty:
-        documents_held = _paged(lambda after: memory.documents(bank, limit=PAGE, after=after))
-        known = {d.id: d for d in documents_held}
+        known = {d.id: d for d in memory.documents(bank, limit=EVERYTHING)}
         for document_id in (*whole, *(d for d in empty if d in known)):
             members = tuple(reversed(whole.get(document_id, ())))
             out[document_id] = Unit(document_id, "document", members, known.get(document_id))
     return out
-
-
-def _paged(page_after: Callable[[str | None], list[Held]]) -> Iterator[Held]:
-    after: str | None = None
-    while True:
-        page = page_after(after)
-        yield from page
-        if len(page) < PAGE:
-            return
-        after = page[-1].id

@@ -276,7 +276,9 @@ class Looking:
         try:
             if pair.entry.form == "document":
                 document = self._memory.document(self._bank, pair.id)
-                held = self._memory.memories(self._bank, document_id=pair.id, limit=EVERYTHING)
+                held = self._memory.memories(
+                    self._bank, document_id=pair.id, limit=EVERYTHING, time_field="created_at"
+                )
                 return Unit(pair.id, "document", tuple(reversed(held)), document)
             return Unit(pair.id, "memory", (self._memory.load(self._bank, pair.id),))
         except NotFound:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 
 from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.recall.browse import document_page
 from recollect.server import holdings
 from recollect.server.access import authorize, note, reading, writing
 from recollect.server.answers import (
@@ -19,7 +20,7 @@ from recollect.server.answers import (
     Done,
 )
 from recollect.server.asking import groups
-from recollect.server.paging import Page, Paging, cut, last, shown
+from recollect.server.paging import Page, Paging, cut, last_written, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankId,
@@ -55,12 +56,14 @@ async def list_documents(
     tag_groups: TagGroups = None,
     time_field: Annotated[
         Literal["created_at", "updated_at"] | None,
-        Query(description="What the dates bound; `updated_at` where only they are given."),
+        Query(
+            description="What the dates bound, latest first; `updated_at` where only they are given."
+        ),
     ] = None,
     start_date: Moment = None,
     end_date: Moment = None,
 ) -> Any:
-    """By id."""
+    """Written last first."""
     state = serving(request)
     given = {
         "contains": q,
@@ -77,12 +80,12 @@ async def list_documents(
 
 def _listed(state: Serving, bank: str, where: dict[str, Any], page: Paging) -> dict[str, Any]:
     start = page.start
-    found = state.memory.documents(
-        bank, limit=page.limit, after=start.after, offset=start.offset, **where
-    )
+    seen = start.after if start.after is None or start.at is None else (start.at, start.after)
+    found = document_page(state.memory.store, bank, where, page.limit, seen, start.offset)
+    following = last_written(found, page.limit, where.get("time_field", "updated_at"))
     items = [holdings.document_item(d) for d in found]
     total = state.memory.count_documents(bank, **where)
-    return shown(items, total, page, last(found, page.limit)) | {"total_is_estimate": False}
+    return shown(items, total, page, following) | {"total_is_estimate": False}
 
 
 @router.get(

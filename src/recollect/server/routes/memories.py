@@ -20,7 +20,7 @@ from recollect.server.answers import (
 from recollect.server.asking import groups
 from recollect.server.correcting import correct
 from recollect.server.giving import given_items
-from recollect.server.paging import Page, Paging, counted, last, shown
+from recollect.server.paging import Page, Paging, last, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
     BankId,
@@ -132,7 +132,8 @@ async def list_memories(
     start_date: Moment = None,
     end_date: Moment = None,
 ) -> Any:
-    """Newest first."""
+    """Mentioned last first, then created last, undated ones at the end; by `time_field` where one is
+    given, and then only what has that time."""
     where = {
         "type": type,
         "contains": q,
@@ -153,13 +154,10 @@ async def list_memories(
 
 
 def _listed(state: Serving, bank: str, where: dict[str, Any], page: Paging) -> dict[str, Any]:
-    start = page.start
     found = state.memory.memories(
-        bank, limit=page.limit, after=start.after, offset=start.offset, **where
+        bank, limit=page.limit, after=page.after, offset=page.start.offset, **where
     )
     items, total = [render.unit(m) for m in found], state.memory.count(bank, **where)
-    if where["time_field"] is not None and start.after is None:
-        return counted(items, total, page)
     return shown(items, total, page, last(found, page.limit))
 
 
@@ -267,7 +265,7 @@ async def get_graph(
     document_id: Annotated[str | None, Query(description="Only of this document.")] = None,
     chunk_id: Annotated[str | None, Query(description="Only of this chunk.")] = None,
 ) -> Any:
-    """The newest memories and the links among them."""
+    """The memories mentioned last and the links among them."""
     state = serving(request)
     if document_id is None and chunk_id is not None:
         document_id = chunk_id.rpartition("#")[0]

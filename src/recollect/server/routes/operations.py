@@ -37,14 +37,14 @@ async def list_operations(
 ) -> Any:
     """Newest first."""
     state, page = serving(request), Paging(limit, offset, cursor)
-    start = page.start
+    skipped, after = page.start.offset, page.after
     wanted = _state(status)
 
     def work() -> dict[str, Any]:
         state.memory.bank(bank_id)
         found: list[Operation] = state.operations.operations(
-            bank_id, limit=start.offset + limit, after=start.after, state=wanted, kind=type
-        )[start.offset :]
+            bank_id, limit=skipped + limit, after=after, state=wanted, kind=type
+        )[skipped:]
         counts: Mapping[OperationState, int] = {}
         if type in (None, RETAIN):
             counts = state.operations.counts(bank_id)

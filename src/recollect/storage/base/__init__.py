@@ -20,6 +20,7 @@ from recollect.storage.base.reading import (
     Ask,
     BankStats,
     Columns,
+    DocumentAxis,
     Edges,
     Expansion,
     Filter,
@@ -103,7 +104,17 @@ class Store(Protocol):
         """One durable transaction; gives how many memories it took away."""
         ...
 
-    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]: ...
+    def documents(
+        self,
+        bank: str,
+        limit: int,
+        after: tuple[int, str] | None = None,
+        axis: DocumentAxis = "updated_at",
+    ) -> list[Document]:
+        """Latest first, those of one moment by id, backwards. `after` is where the page before ended:
+        the time and the id of its last one, which may have changed or be gone by now."""
+        ...
+
     def document(self, bank: str, document_id: str) -> Document | None: ...
     def document_chunks(self, bank: str, document_id: str) -> list[Chunk]: ...
     def memories(

@@ -54,12 +54,14 @@ class Filter:
 
 
 TimeAxis = Literal["created_at", "updated_at", "mentioned_at", "occurred_start", "occurred_end"]
+DocumentAxis = Literal["created_at", "updated_at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which memories to list, whatever their state: newest first, or latest first on an axis of
-    time, and then only what has a time there, in [since, until)."""
+    """Which memories to list, whatever their state: latest first on an axis of time, and only what
+    has a time there, in [since, until). Without an axis all of them: mentioned last, then created
+    last; undated ones at the end. Of one moment the last to arrive is first."""
 
     type: MemoryType | None = None
     state: State | None = None  # None = all but earlier wordings

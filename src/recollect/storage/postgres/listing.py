@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.storage.base import Listing
+from recollect.storage.base import NO_TIME, Listing
 from recollect.storage.postgres.filters import tagged
+from recollect.types import State
+
+# As the index `memories_mentioned` has it.
+_MENTIONED = f"coalesce({{0}}.mentioned_at, '{NO_TIME}'::bigint)"
 
 
 def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
@@ -16,8 +20,8 @@ def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
         if value is not None:
             values[column] = str(value)
             parts.append(f"m.{column} = %({column})s")
-    if where.state is None:
-        parts.append("m.state <> 'revised'")
+    if where.state is not State.REVISED:
+        parts.append("m.state <> 'revised'")  # said in the words of the index
     if where.recallable:
         parts.append("m.state <> 'invalidated'")
     if where.contains:
@@ -40,13 +44,19 @@ def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
     return " AND ".join(parts), values
 
 
+def _columns(where: Listing, table: str) -> list[str]:
+    if where.axis is None:
+        return [_MENTIONED.format(table), f"{table}.created_at", f"{table}.key"]
+    return [f"{table}.{where.axis}", f"{table}.key"]
+
+
 def order(where: Listing) -> str:
-    return "m.key DESC" if where.axis is None else f"m.{where.axis} DESC, m.key DESC"
+    return ", ".join(f"{column} DESC" for column in _columns(where, "m"))
 
 
 def beyond(where: Listing) -> str:
-    """What comes after the memory of the key `below` in that order."""
-    if where.axis is None:
-        return "m.key < %(below)s"
+    """What comes after the memory of the key `below` in that order; each value by itself, since an
+    index is begun by values only."""
     last = "FROM memories l WHERE l.bank_id = %(bank)s AND l.key = %(below)s"
-    return f"(m.{where.axis}, m.key) < (SELECT l.{where.axis}, l.key {last})"
+    ended = ", ".join(f"(SELECT {column} {last})" for column in _columns(where, "l"))
+    return f"({', '.join(_columns(where, 'm'))}) < ({ended})"

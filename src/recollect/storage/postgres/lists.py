@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.storage.bank_row import bank_from_row, document_from_row
-from recollect.storage.base import BankStats, Listing
+from recollect.storage.base import BankStats, DocumentAxis, Listing
 from recollect.storage.counting import link_counts, total_links
 from recollect.storage.entities import entity_from_row
 from recollect.storage.memory_row import memory_from_row
@@ -46,9 +46,19 @@ class Lists(ABC):
             raise unknown_bank(bank)
         return found
 
-    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
+    def documents(
+        self,
+        bank: str,
+        limit: int,
+        after: tuple[int, str] | None = None,
+        axis: DocumentAxis = "updated_at",
+    ) -> list[Document]:
         self._there(bank)
-        rows = self._fetch("documents", bank=bank, after=after or "", limit=limit)
+        further = "true" if after is None else f"(d.{axis}, d.id) < (%(at)s, %(id)s)"
+        at, own = after or (None, None)
+        sql = query("documents", further, order=f"d.{axis} DESC, d.id DESC")
+        given = {"bank": bank, "at": at, "id": own, "limit": limit}
+        rows = self._reading.attempt(lambda db: db.execute(sql, given).fetchall())
         return [document_from_row(bank, row) for row in rows]
 
     def document(self, bank: str, document_id: str) -> Document | None:

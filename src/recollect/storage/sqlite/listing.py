@@ -6,16 +6,22 @@ from typing import Any
 
 import orjson
 
-from recollect.storage.base import Listing, TagExpression, TagLeaf
+from recollect.storage.base import NO_TIME, Listing, TagExpression, TagLeaf
 from recollect.storage.index.record import KEY_MASK
+from recollect.storage.sqlite.rows import row_span
+from recollect.types import State
 
+_MENTIONED = f"coalesce(mentioned_at, {NO_TIME})"  # as the index `memories_mentioned` has it
 _TAGS = "json_each(memories.extra, '$.tags')"
 
 
-def conditions(where: Listing) -> tuple[str, list[Any]]:
-    """The WHERE clause (without the bank) and its arguments."""
-    parts: list[str] = []
-    arguments: list[Any] = []
+def conditions(where: Listing, bank: int) -> tuple[str, list[Any]]:
+    """The WHERE clause and its arguments. A bank is a range of rows, to be read through where each
+    must be looked at; by the bank's number an index finds those that it can tell by itself."""
+    looked_at = where.contains or where.keys is not None or where.tags is not None
+    told = where.document_id is not None or where.axis in (None, "created_at")
+    parts = ["bank = ?"] if told and not looked_at else ["n >= ? AND n < ?"]
+    arguments: list[Any] = [bank] if told and not looked_at else [*row_span(bank)]
 
     def add(sql: str, *given: Any) -> None:
         parts.append(sql)
@@ -25,8 +31,8 @@ def conditions(where: Listing) -> tuple[str, list[Any]]:
         value = getattr(where, column)
         if value is not None:
             add(f"{column} = ?", value)
-    if where.state is None:
-        add("state <> 'revised'")
+    if where.state is not State.REVISED:
+        add("state <> 'revised'")  # said in the words of the index
     if where.recallable:
         add("state <> 'invalidated'")
     if where.contains:
@@ -46,15 +52,22 @@ def conditions(where: Listing) -> tuple[str, list[Any]]:
     return " AND ".join(parts), arguments
 
 
+def _columns(where: Listing) -> list[str]:
+    return [_MENTIONED, "created_at", "n"] if where.axis is None else [where.axis, "n"]
+
+
 def order(where: Listing) -> str:
-    return "n DESC" if where.axis is None else f"{where.axis} DESC, n DESC"
+    by = ", ".join(f"{column} DESC" for column in _columns(where))
+    # A document has few memories: they are found by it and sorted, not sought in order (the plus).
+    return by if where.document_id is None else f"+{by}"
 
 
 def beyond(where: Listing, row: int) -> tuple[str, list[Any]]:
-    """What comes after the memory of this row in that order."""
-    if where.axis is None:
-        return "n < ?", [row]
-    return f"({where.axis}, n) < (SELECT {where.axis}, n FROM memories WHERE n = ?)", [row]
+    """What comes after the memory of this row in that order; the first column by itself as well,
+    since SQLite begins in an index by that."""
+    by = _columns(where)
+    last, all_ = "FROM memories WHERE n = ?", ", ".join(by)
+    return f"{by[0]} <= (SELECT {by[0]} {last}) AND ({all_}) < (SELECT {all_} {last})", [row, row]
 
 
 def _tags(expression: TagExpression) -> tuple[str, list[Any]]:

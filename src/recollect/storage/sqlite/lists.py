@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recollect.storage.bank_row import document_from_row
-from recollect.storage.base import BankStats, Listing
+from recollect.storage.base import BankStats, DocumentAxis, Listing
 from recollect.storage.counting import link_counts, total_links
 from recollect.storage.entities import entity_from_row
 from recollect.storage.index.record import KEY_BITS, KEY_MASK
@@ -34,14 +34,27 @@ class Lists(ABC):
             raise unknown_bank(bank)
         return rows[0][0]
 
-    def documents(self, bank: str, limit: int, after: str | None) -> list[Document]:
-        return self._documents(bank, "d.id > ? ORDER BY d.id LIMIT ?", (after or "", limit))
+    def documents(
+        self,
+        bank: str,
+        limit: int,
+        after: tuple[int, str] | None = None,
+        axis: DocumentAxis = "updated_at",
+    ) -> list[Document]:
+        further, given = "", ()
+        if after is not None:
+            further, given = f" AND {axis} <= ? AND ({axis}, id) < (?, ?)", (after[0], *after)
+        order = f"ORDER BY {axis} DESC, id DESC"
+        return self._documents(bank, f"{further} {order} LIMIT ?", (*given, limit), order)
 
     def document(self, bank: str, document_id: str) -> Document | None:
-        found = self._documents(bank, "d.id = ?", (document_id,))
+        found = self._documents(bank, " AND id = ?", (document_id,))
         return found[0] if found else None
 
-    def _documents(self, bank: str, where: str, arguments: Sequence[Any]) -> list[Document]:
+    def _documents(
+        self, bank: str, which: str, arguments: Sequence[Any], order: str = ""
+    ) -> list[Document]:
+        # Which is settled inside: only of these the chunks and memories are counted.
         rows = self._execute(
             f"""SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
             (SELECT count(*) FROM chunks c WHERE c.bank = d.bank AND c.document_id = d.id),
@@ -49,7 +62,7 @@ class Lists(ABC):
                AND m.state <> 'revised'),
             (SELECT coalesce(sum(length(c.text)), 0) FROM chunks c
                WHERE c.bank = d.bank AND c.document_id = d.id)
-            FROM documents d WHERE d.bank = ? AND {where}""",
+            FROM (SELECT * FROM documents WHERE bank = ?{which}) d {order}""",
             (self._number(bank), *arguments),
         )
         return [document_from_row(bank, row) for row in rows]
@@ -70,25 +83,20 @@ class Lists(ABC):
         below = view.key_of(after) if after else None
         if after and below is None:
             raise nothing_to_go_on_from(bank, after)
-        first, end = row_span(number)
-        clauses, arguments = conditions(where)
+        clauses, arguments = conditions(where, number)
         if below is not None:
-            further, given = beyond(where, first | below)
+            further, given = beyond(where, number << KEY_BITS | below)
             clauses, arguments = f"{clauses} AND {further}", [*arguments, *given]
         rows = self._execute(
-            f"""SELECT n & {KEY_MASK} FROM memories WHERE n >= ? AND n < ? AND {clauses}
+            f"""SELECT n & {KEY_MASK} FROM memories WHERE {clauses}
             ORDER BY {order(where)} LIMIT ? OFFSET ?""",
-            (first, end, *arguments, limit, skip),
+            (*arguments, limit, skip),
         )
         return list(view.load([k for (k,) in rows]).values())
 
     def count(self, bank: str, where: Listing) -> int:
-        span = row_span(self._number(bank))
-        clauses, arguments = conditions(where)
-        ((found,),) = self._execute(
-            f"SELECT count(*) FROM memories WHERE n >= ? AND n < ? AND {clauses}",
-            (*span, *arguments),
-        )
+        clauses, arguments = conditions(where, self._number(bank))
+        ((found,),) = self._execute(f"SELECT count(*) FROM memories WHERE {clauses}", arguments)
         return found
 
     def tags(self, bank: str) -> Mapping[str, int]:

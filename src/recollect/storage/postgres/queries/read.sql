@@ -126,8 +126,8 @@ SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
      AND m.state <> 'revised'),
   (SELECT coalesce(sum(length(c.text)), 0) FROM chunks c
    WHERE c.bank_id = %(bank)s AND c.document_id = d.id)
-FROM documents d WHERE d.bank_id = %(bank)s AND d.id > %(after)s
-ORDER BY d.id LIMIT %(limit)s
+FROM documents d WHERE d.bank_id = %(bank)s AND {allowed}
+ORDER BY {order} LIMIT %(limit)s
 
 -- name: document
 SELECT d.id, d.tags, d.metadata, d.context, d.created_at, d.updated_at,
