@@ -69,6 +69,16 @@ async def test_banks_are_listed_patched_and_counted(client: Hindsight, club: str
     assert (await client.banks.get_bank_profile(club)).name == "The club"
 
 
+async def test_banks_are_listed_written_last_first(client: Hindsight, bank: str) -> None:
+    for name in ("a", "b", "c"):
+        await client.banks.create_or_update_bank(f"{bank}-{name}", CreateBankRequest())
+    for name in ("b", "a", "b"):
+        await client.aretain(f"{bank}-{name}", f"Bob sails boat {uuid.uuid4()}.")
+    listed = await client.banks.list_banks(q=f"{bank}-")
+    assert [b.bank_id[-1] for b in listed.banks] == ["b", "a", "c"]
+    assert listed.banks[-1].last_write_at is None
+
+
 async def test_patching_a_bank_that_is_not_there_is_not_found(client: Hindsight, bank: str) -> None:
     with pytest.raises(ApiException) as refused:
         await client.banks.update_bank(bank, CreateBankRequest(name="x"))

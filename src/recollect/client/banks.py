@@ -24,9 +24,9 @@ def warm() -> Steps[None]:
 
 
 def banks() -> Steps[list[Bank]]:
-    """Every bank there is, with how much it holds."""
+    """Every bank there is, by name, with how much it holds."""
     found: list[Any] = yield from pages(Call("GET", "/v1/default/banks"), "banks", None)
-    return [decode.bank(b) for b in found]
+    return sorted((decode.bank(b) for b in found), key=lambda bank: bank.id)
 
 
 def bank(bank: str) -> Steps[Bank]:

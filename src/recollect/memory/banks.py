@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Banks(Parts):
     def banks(self) -> list[Bank]:
-        """Every bank there is, with how much it holds."""
+        """Every bank there is, by name, with how much it holds."""
         return self._store.banks()
 
     @checked

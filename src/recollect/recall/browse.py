@@ -43,9 +43,8 @@ from recollect.types import (
 
 OBSERVED = 20  # observations shown of an entity
 _SLAB = 500
-Seen = (
-    str | tuple[int, str]
-)  # the last one of a page: its id, or the time it is listed by and its id
+# The last one of a page: its id, or the time it is listed by and its id.
+Seen = str | tuple[int, str]
 _TEXTS = {"contains", "document_id"}
 _VALID = "valid"  # Hindsight's word for what can be recalled
 

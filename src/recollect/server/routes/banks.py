@@ -40,7 +40,7 @@ _SHOWN = (
 
 @router.get("", operation_id="list_banks", responses=answers(BankList))
 async def list_banks(request: Request, page: Page, q: Text = None) -> Any:
-    """Those that the caller may see."""
+    """Those that the caller may see, written last first, empty ones at the end."""
     caller = authorize(request, None, Scope.READ)
     state = serving(request)
     wanted = (q or "").casefold()
@@ -50,6 +50,7 @@ async def list_banks(request: Request, page: Page, q: Text = None) -> Any:
         if (wanted in bank.id.casefold() or wanted in str(bank.config.get("name", "")).casefold())
         and caller.sees(bank.id)
     ]
+    found.sort(key=lambda bank: (bank.memories > 0, bank.updated_at), reverse=True)
     listed = cut([holdings.bank_item(b) for b in found], page)
     return Json({"banks": listed.pop("items"), **listed})
 
