@@ -153,6 +153,11 @@ async def test_what_was_mentioned_or_written_last_is_listed_first(
     assert [p.items[0].id for p in pages] == [m.id for m in listed.items]
     found = await client.documents.list_documents(bank)
     assert [d.id for d in found.items] == ["month 6", "month 7", "month 5"]
+    assert {tuple(d.matched_fields) for d in found.items} == {()}
+    sought = await client.documents.list_documents(bank, q="MONTH 7")
+    assert [d.matched_fields for d in sought.items] == [["id", "original_text"]]
+    sought = await client.documents.list_documents(bank, q="eve sailed in month 7")
+    assert [d.matched_fields for d in sought.items] == [["original_text"]]
     by_arrival = await client.documents.list_documents(bank, time_field="created_at", offset=1)
     assert [d.id for d in by_arrival.items] == ["month 7", "month 5"]
 

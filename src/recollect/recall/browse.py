@@ -144,14 +144,14 @@ def documents(
     given = filters(where, names(DocumentFilters))
     axis, since, until = _span(given, get_args(DocumentAxis))
     tags = _tag_filter(given)
-    said = str(given.get("contains", "")).casefold()
+    said = str(given.get("contains", ""))
     for document in _in_order(store, bank, axis or "updated_at", after):
         at = None if axis is None else to_micros(getattr(document, axis))
         if at is not None and not (since or at) <= at < (at + 1 if until is None else until):
             continue
         if tags is not None and not _tagged(frozenset(document.tags), tags):
             continue
-        if said and not _says(store, document, said):
+        if said and not matched(store, document, said):
             continue
         yield document
 
@@ -176,9 +176,13 @@ def _place(
     return to_micros(getattr(found, axis)), found.id
 
 
-def _says(store: Store, document: Document, wanted: str) -> bool:
+def matched(store: Store, document: Document, wanted: str) -> list[str]:
+    """What of a document holds these words, as the contract names it."""
+    words = wanted.casefold()
+    named = words in document.id.casefold()
     chunks = store.document_chunks(document.bank, document.id)
-    return wanted in document.id.casefold() or any(wanted in c.text.casefold() for c in chunks)
+    said = any(words in c.text.casefold() for c in chunks)
+    return ["id"] * named + ["original_text"] * said
 
 
 def _tagged(tags: frozenset[str], wanted: TagExpression) -> bool:

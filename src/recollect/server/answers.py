@@ -298,8 +298,14 @@ class DocumentItem(Answer):
     document_metadata: dict[str, Any] | None = None
 
 
+class ListedDocument(DocumentItem):
+    matched_fields: list[Literal["id", "original_text"]] = Field(
+        description="What of it `q` was found in; nothing where it was not asked for."
+    )
+
+
 class DocumentList(Answer):
-    items: list[DocumentItem]
+    items: list[ListedDocument]
     total: int
     limit: int
     offset: int

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.recall.browse import document_page
+from recollect.recall.browse import document_page, matched
 from recollect.server import holdings
 from recollect.server.access import authorize, note, reading, writing
 from recollect.server.answers import (
@@ -83,7 +83,14 @@ def _listed(state: Serving, bank: str, where: dict[str, Any], page: Paging) -> d
     seen = start.after if start.after is None or start.at is None else (start.at, start.after)
     found = document_page(state.memory.store, bank, where, page.limit, seen, start.offset)
     following = last_written(found, page.limit, where.get("time_field", "updated_at"))
-    items = [holdings.document_item(d) for d in found]
+    q = where.get("contains")
+    items = [
+        {
+            **holdings.document_item(d),
+            "matched_fields": matched(state.memory.store, d, q) if q else [],
+        }
+        for d in found
+    ]
     total = state.memory.count_documents(bank, **where)
     return shown(items, total, page, following) | {"total_is_estimate": False}
 
