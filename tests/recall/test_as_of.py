@@ -253,6 +253,21 @@ def test_a_withdrawn_memory_corrected_later_was_withdrawn_in_between(memory: Rec
     assert texts(memory, bank, "warehouse", as_of=YESTERDAY) == {"The warehouse is sold."}
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_restored_memory_was_withdrawn_in_between(memory: Recollect, *, replaced: bool) -> None:
+    bank = f"restored-{replaced}"
+    memory.retain(bank, {"id": "a", "text": "The ferry leaves at nine.", "timestamp": "2024-01-01"})
+    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
+    withdrawn = memory.supersede(bank, "a", "b") if replaced else memory.invalidate(bank, "a")
+    assert withdrawn.state is not State.ACTIVE
+    between = datetime.now(UTC)
+    assert memory.restore(bank, "a").state is State.ACTIVE
+    ferry, query = "The ferry leaves at nine.", "When does the ferry leave?"
+    assert ferry not in texts(memory, bank, query, as_of=between)
+    assert ferry in texts(memory, bank, query, as_of=YESTERDAY)
+    assert ferry in texts(memory, bank, query, as_of=TOMORROW)
+
+
 def test_what_was_told_again_later_had_not_been_told_then(memory: Recollect) -> None:
     bank = "told-again"
     for day in ("2024-01-10", "2024-03-10", "2025-06-10"):

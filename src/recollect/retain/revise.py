@@ -106,11 +106,13 @@ class Versions:
             numbers = naming.numbers(correction.ready)
             versions[0] = replace(versions[0], entity_ids=numbers)
         now = to_micros(correction.now)
+        # What is restored did not count since it was withdrawn: its earlier version ends there.
+        ended = w.columns(np.array(keys, np.int64)).known_until.tolist()
         return Batch(
             memories=versions,
             retire=[
-                Retire(k, State.REVISED, min(now, v.known_until or now))
-                for k, v in zip(keys, versions, strict=True)
+                Retire(k, State.REVISED, now if end == NO_TIME else min(now, end))
+                for k, end in zip(keys, ended, strict=True)
             ],
             links=_links(w, versions, replaced=frozenset(keys)),
             entities=list(naming.entities.values()),
