@@ -23,6 +23,8 @@ PARTS = {
     "settings",
     "retain_accepted",
     "reembedding",
+    "told_by",
+    "withdraw",
     "withdraw_document",
     "sync",
     "drive",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -288,6 +289,88 @@ def test_what_a_note_says_that_is_still_to_be_written_is_held(
     report = run()
     assert report.withdrawn == ["a.md"] and len(report.written) == 1
     assert _held(memory) == sorted([*SAID, MORE, "Ida dives."])
+    assert not run().changed
+
+
+@pytest.mark.parametrize("how", ["withdraw", "forget", "obsolete"])
+@pytest.mark.parametrize("moved", [False, True])
+def test_what_a_document_says_as_well_does_not_go_with_a_short_note(
+    memory: Recollect, vault: Path, run: Run, how: str, moved: bool
+) -> None:
+    short, long = vault / "short.md", vault / "long.md"
+    short.write_text(MORE)
+    run()
+    long.write_text("\n\n".join([*SAID, MORE]))
+    run()
+    assert _held(memory) == sorted([*SAID, MORE])
+    if moved:
+        long.rename(vault / "elsewhere.md")
+    if how == "obsolete":
+        short.write_text(f"---\nobsolete: true\n---\n{MORE}")
+    else:
+        short.unlink()
+    report = run(forget=how == "forget")
+    assert report.withdrawn + report.forgotten == ["short.md"]
+    assert _held(memory) == sorted([*SAID, MORE])
+    assert run().said() == "nothing to do"
+    (vault / "elsewhere.md" if moved else long).write_text("\n\n".join(SAID))
+    run()
+    assert _held(memory) == sorted(SAID)
+    short.write_text(MORE)
+    run()
+    assert _held(memory) == sorted([*SAID, MORE])
+    assert not run().changed
+
+
+def test_a_sync_killed_between_the_two_goes_on(
+    memory: Recollect, vault: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (vault / "short.md").write_text(MORE)
+    run()
+    (vault / "long.md").write_text("\n\n".join([*SAID, MORE]))
+    run()
+    (vault / "short.md").unlink()
+    withdraw = type(memory).withdraw
+
+    def killed(*given: Any) -> None:
+        withdraw(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(type(memory), "withdraw", killed)
+        run()
+    assert MORE not in _held(memory)
+    run()
+    assert _held(memory) == sorted([*SAID, MORE])
+    assert not run().changed
+
+
+def test_an_obsolete_document_leaves_to_others_what_they_say_as_well(
+    memory: Recollect, shared: Path, run: Run
+) -> None:
+    first, only = shared / "a.md", "Ida dives."
+    first.write_text("\n\n".join([*SAID, only]))
+    run()
+    assert only in _held(memory)
+    plain = first.read_text()
+    first.write_text(f"---\nobsolete: true\n---\n{plain}")
+    assert run().withdrawn == ["a.md"]
+    assert _held(memory) == sorted([*SAID, MORE])
+    assert run().said() == "nothing to do"
+    first.write_text(plain)
+    run()
+    assert _held(memory) == sorted([*SAID, MORE, only])
+    assert not run().changed
+
+
+def test_documents_obsolete_at_once_leave_nothing_to_each_other(
+    memory: Recollect, shared: Path, run: Run
+) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        text = (shared / name).read_text()
+        (shared / name).write_text(f"---\nobsolete: true\n---\n{text}")
+    run()
+    assert _held(memory) == []
     assert not run().changed
 
 

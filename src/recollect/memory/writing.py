@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -162,6 +162,22 @@ class Writing(Looking):
         from recollect.retain.edit import withdraw_document
 
         withdraw_document(self._store, bank, document_id, heirs)
+
+    @checked
+    def told_by(self, bank: str, memory_id: str) -> list[str]:
+        """The documents that say it as well, by id."""
+        from recollect.retain.revise import current_key
+
+        view = self._store.view(bank)
+        return list(view.told_by(current_key(view, memory_id)))
+
+    @checked
+    def withdraw(self, bank: str, memory_id: str, heirs: Collection[str]) -> None:
+        """Withdraw a memory, not what the documents `heirs` say as well: given again, they are read
+        again and have it as their own."""
+        from recollect.retain.edit import withdraw
+
+        withdraw(self._store, bank, memory_id, heirs, now())
 
     @checked
     def clear(self, bank: str, *, type: str | None = None) -> int:

@@ -34,6 +34,8 @@ class BatchWriter(ABC, Generic[R]):
         self._forgetting.memories(batch.drop_memories)
         for document_id, heirs in batch.withdraw_documents.items():
             self._forgetting.withdraw(document_id, heirs, self._now)
+        for document_id in batch.unread:
+            self._rows.unread(document_id)
         self._forgetting.finish()
         self._rows.flush()
         self._documents(batch.documents)

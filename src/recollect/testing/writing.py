@@ -173,6 +173,16 @@ class WritingContract:
         self.store.commit(BANK, lambda _: Batch(withdraw_documents={"c": frozenset()}))
         assert self.store.view(BANK).load([2000])[2000].proof_count == told.memory.proof_count
 
+    def test_documents_that_say_it_as_well_are_known_and_can_be_read_again(self) -> None:
+        key = self.filled().keys()[0]
+        pages = [NewDocument(name, b"read", None, (), {}, ()) for name in ("p", "q")]
+        said = [NewEvidence(key, None, name, None, "the same") for name in ("q", "p", None, "q")]
+        self.store.commit(BANK, lambda _: Batch(documents=pages, evidence=said))
+        assert self.store.view(BANK).told_by(key) == ["p", "q"]
+        self.store.commit(BANK, lambda w: Batch(unread=w.told_by(key)[:1]))
+        view = self.store.view(BANK)
+        assert [view.document_hash(name) for name in ("p", "q")] == [b"", b"read"]
+
     def test_links_keep_their_strongest_weight(self) -> None:
         reference = self.filled()
         one, two = reference.keys()[:2]

@@ -33,6 +33,8 @@ def note_down(work: Work, step: Step, unit: Unit | None, *, unsent: bool = False
     if step.do is Do.REWORD and before is not None:
         # read again by the next pass, as any edit: the document shall say what its note says
         on_file, digest, stamp = dict(before.file), "", ()
+    elif step.do is not Do.RETAIN and pair.id in work.again:
+        on_file, digest, stamp = {}, "", ()
     elif step.before is not None:
         on_file = _file_digests(step, on_file)
     work.state.entries[step.path] = Entry(

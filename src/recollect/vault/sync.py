@@ -185,34 +185,35 @@ class _Pass:
         bank, folder = ToBank(work, self._named), ToFolder(work)
         # First: a note renamed and edited at once is one gone and one new, and what both say would
         # be known from the one, and be withdrawn with it.
-        heirs, forget = self._heirs(by), self._options.forget
+        heirs, forget = self._heirs(steps), self._options.forget
         for step in by[Do.WITHDRAW]:
             work.guard(step, lambda s=step: bank.withdraw(s, heirs, forget=forget))
         safe = [s for s in by[Do.RETAIN] if work.guard(s, lambda s=s: folder.keep_other_side(s))]
         bank.retain(safe, progress)
-        self._note_retained(work, bank)
+        heirs |= {s.pair.id for s in bank.retained if s.form == "document" and not _says_retired(s)}
+        self._note_retained(work, bank, heirs)
         merged = [
             s for s in by[Do.MERGE] if work.guard(s, lambda s=s: self._merge(bank, folder, s))
         ]
         kept = [s for s in by[Do.KEEP] if work.guard(s, lambda s=s: bank.rename(s))]
         for step in (*merged, *kept):
             note_down(work, step, self._unit(step), unsent=self._options.one_way)
-        self._retire(work, bank, [s for s in merged if "retired" in s.merge.to_bank])
+        self._retire(work, bank, [s for s in merged if "retired" in s.merge.to_bank], heirs)
         if not self._options.one_way:
             self._to_folder(work, bank, folder, by, sides)
         for step in by[Do.DROP]:
             let_go(work, step)
         self._failed = work.failed
 
-    def _heirs(self, by: dict[Do, list[Step]]) -> frozenset[str]:
+    def _heirs(self, steps: list[Step]) -> frozenset[str]:
         """Documents whose notes are here, or will be, and hold."""
-        gone = {s.pair.id for do in (Do.WITHDRAW, Do.DROP) for s in by[do]}
+        gone = {s.pair.id for s in steps if s.do in (Do.WITHDRAW, Do.DROP) or _says_retired(s)}
         held = self._state.entries.values()
         here = {e.id for e in held if e.form == "document" and "retired" not in e.file}
-        coming = {s.pair.id for s in by[Do.WRITE] if s.form == "document"}
+        coming = {s.pair.id for s in steps if s.do is Do.WRITE and s.form == "document"}
         return frozenset((here | coming) - gone)
 
-    def _note_retained(self, work: Work, bank: ToBank) -> None:
+    def _note_retained(self, work: Work, bank: ToBank, heirs: frozenset[str]) -> None:
         fresh = self._units() if bank.retained else {}
         for step in bank.retained:
             unit = fresh.get(step.pair.id)
@@ -224,7 +225,7 @@ class _Pass:
         if any(s.pair.entry is not None and s.pair.unit is None for s in bank.retained):
             self._redraw()
         # Successors are known by name only now.
-        self._retire(work, bank, [s for s in bank.retained if _retirement(s)])
+        self._retire(work, bank, [s for s in bank.retained if _retirement(s)], heirs)
 
     def _named(self, name: str) -> str | None:
         """The memory that a name leads to, once all new notes are known."""
@@ -239,10 +240,10 @@ class _Pass:
         if step.merge.to_file and not self._options.one_way:
             folder.edit(step)
 
-    def _retire(self, work: Work, bank: ToBank, steps: list[Step]) -> None:
+    def _retire(self, work: Work, bank: ToBank, steps: list[Step], heirs: frozenset[str]) -> None:
         """Those in force again first: a note that changed places with its successor replaces it."""
         for step in sorted(steps, key=lambda s: _says_retired(s) is not None):
-            work.guard(step, lambda s=step: bank.retire(s))
+            work.guard(step, lambda s=step: bank.retire(s, heirs))
             if step.form == "memory":
                 note_down(work, step, self._unit(step))
 
@@ -279,7 +280,8 @@ class _Pass:
             seen = sides.scan.files.get(path)
             if seen is not None and seen.stamp != entry.stamp and path in self._state.entries:
                 held = self._state.entries[path]
-                self._state.entries[path] = replace(held, stamp=seen.stamp)
+                if held.digest:  # not one that is to be read again
+                    self._state.entries[path] = replace(held, stamp=seen.stamp)
 
     def _redraw(self) -> None:
         """A memory that was forgotten and made anew has lost the links that led to it."""

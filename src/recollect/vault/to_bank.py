@@ -144,14 +144,19 @@ class ToBank:
                     self._work.bank, memory.id, metadata={**held, PATH: step.path}
                 )
 
-    def retire(self, step: Step) -> None:
-        """As the note says: replaced, withdrawn, or in force again."""
+    def retire(self, step: Step, heirs: Collection[str]) -> None:
+        """As the note says: replaced, withdrawn, or in force again. What other notes say as well is
+        theirs then."""
         file, unit = step.pair.file, step.pair.unit
         wanted = None if file is None else file.fields.get("retired")
+        if wanted == INVALIDATED and step.form == "document":
+            self._work.memory.withdraw_document(self._work.bank, step.pair.id, heirs)
+            once(self._work.report.withdrawn, step.path)
+            return
         held = {} if unit is None else {m.id: m for m in unit.memories}
         for memory_id in self._members(step):
             memory = held.get(memory_id) or self._work.memory.load(self._work.bank, memory_id)
-            self._retire_one(step, memory, wanted)
+            self._retire_one(step, memory, wanted, heirs)
 
     def _members(self, step: Step) -> list[str]:
         if step.form == "memory":
@@ -161,7 +166,9 @@ class ToBank:
         )
         return [m.id for m in found]
 
-    def _retire_one(self, step: Step, memory: Memory, wanted: str | None) -> None:
+    def _retire_one(
+        self, step: Step, memory: Memory, wanted: str | None, heirs: Collection[str]
+    ) -> None:
         if wanted is None:
             if memory.state is not State.ACTIVE:
                 self._work.memory.restore(self._work.bank, memory.id)
@@ -174,7 +181,7 @@ class ToBank:
                 once(self._work.report.withdrawn, step.path)
             return
         if memory.state is State.ACTIVE:
-            self._work.memory.invalidate(self._work.bank, memory.id)
+            self._withdraw(memory.id, heirs)
             once(self._work.report.withdrawn, step.path)
         if wanted != INVALIDATED:
             raise InvalidInput(
@@ -183,10 +190,12 @@ class ToBank:
             )
 
     def withdraw(self, step: Step, heirs: Collection[str], *, forget: bool) -> None:
-        """The note was deleted. What a document says that other notes say as well is theirs then."""
+        """The note was deleted. What other notes say as well is theirs then."""
         unit = step.pair.unit
         assert unit is not None
         if forget:
+            if unit.form == "memory":
+                self._leave(unit.id, heirs)
             named = {"document_id": unit.id} if unit.form == "document" else {"memory_id": unit.id}
             self._work.memory.forget(self._work.bank, **named)
             self._work.report.forgotten.append(step.path)
@@ -194,6 +203,16 @@ class ToBank:
             if unit.form == "document":
                 self._work.memory.withdraw_document(self._work.bank, unit.id, heirs)
             else:
-                self._work.memory.invalidate(self._work.bank, unit.id)
+                self._withdraw(unit.id, heirs)
             self._work.report.withdrawn.append(step.path)
         let_go(self._work, step)
+
+    def _withdraw(self, memory_id: str, heirs: Collection[str]) -> None:
+        self._leave(memory_id, heirs)
+        self._work.memory.withdraw(self._work.bank, memory_id, heirs)
+
+    def _leave(self, memory_id: str, heirs: Collection[str]) -> None:
+        """A memory bears the id of its note and goes with it: documents that say the same are read
+        again, and have one of their own."""
+        telling = self._work.memory.told_by(self._work.bank, memory_id)
+        self._work.read_again([d for d in telling if d in heirs])

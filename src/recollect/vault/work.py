@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import InvalidInput, NotFound
@@ -11,7 +11,7 @@ from recollect.memory import Recollect
 from recollect.vault.decide import Step
 from recollect.vault.files import Problem
 from recollect.vault.report import Report
-from recollect.vault.state import State
+from recollect.vault.state import State, save, state_path
 
 
 @dataclass
@@ -22,6 +22,16 @@ class Work:
     state: State
     report: Report
     failed: bool = False  # something is still to be done that the next sync must look for
+    again: set[str] = field(default_factory=set[str])  # documents that the next pass is to read
+
+    def read_again(self, documents: Collection[str]) -> None:
+        """Noted down at once: whoever is killed before the next pass has not lost it."""
+        found = {p: e for p, e in self.state.entries.items() if e.id in documents}
+        for path, entry in found.items():
+            self.state.entries[path] = replace(entry, digest="", stamp=(), file={})
+        if found:
+            self.again.update(documents)
+            save(state_path(self.root, self.memory.bank(self.bank)), self.state)
 
     def guard(self, step: Step, action: Callable[[], None]) -> bool:
         """One note that cannot be synced does not keep the others from it."""

@@ -207,6 +207,7 @@ class View(Protocol):
         ...
 
     def mentions(self, keys: Keys, as_of: int) -> Mapping[int, Mentions]: ...  # if any is later
+    def told_by(self, key: int) -> Sequence[str]: ...  # documents that say it as well
     def following(self, key: int) -> Sequence[int]: ...  # turns that answer it, in any wording
     def standing(self, keys: Keys, allowed: Filter) -> Keys:
         """Each key that may be seen; of one that was corrected the version that may be; else 0."""

@@ -109,6 +109,7 @@ class Batch:
     withdraw_documents: Mapping[str, frozenset[str]] = field(
         default_factory=dict[str, frozenset[str]]
     )
+    unread: Sequence[str] = ()  # documents that are to be read again when they are given again
     updates: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Mapping[str, Any]])
     step: Step | None = None
 

@@ -87,6 +87,9 @@ class ServerView(Asking, ServedView):
         found = self.fetch("mentions_then", keys=listed(keys), as_of=as_of)
         return {key: Mentions(int(later), last) for key, later, last in found if later}
 
+    def told_by(self, key: int) -> Sequence[str]:
+        return [document_id for (document_id,) in self.fetch("told_by", key=key)]
+
     def following(self, key: int) -> Sequence[int]:
         return [k for (k,) in self.fetch("following", key=key)]
 

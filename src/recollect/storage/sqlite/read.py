@@ -207,6 +207,14 @@ class SqliteView(IndexedView):
         )
         return {key: Mentions(later, last) for key, later, last in found if later}
 
+    def told_by(self, key: int) -> Sequence[str]:
+        rows = self._execute(
+            """SELECT DISTINCT document_id FROM evidence
+            WHERE bank = ? AND key = ? AND document_id IS NOT NULL ORDER BY 1""",
+            (self.number, key),
+        )
+        return [document_id for (document_id,) in rows]
+
     def following(self, key: int) -> Sequence[int]:
         held = self.holding("before", sorted(self._versions([key])))
         return sorted(k for keys in held.values() for k in keys)

@@ -109,6 +109,10 @@ UNION ALL
 SELECT 1 FROM memories m WHERE m.bank_id = %(bank)s AND m.key = %(key)s AND m.mentioned_at = %(at)s
   AND m.document_id IS NOT DISTINCT FROM %(document)s::text
 
+-- name: told_by
+SELECT DISTINCT e.document_id FROM evidence e
+WHERE e.bank_id = %(bank)s AND e.key = %(key)s AND e.document_id IS NOT NULL ORDER BY 1
+
 -- name: holders
 SELECT m.key FROM mentions m WHERE m.bank_id = %(bank)s AND m.entity = %(entity)s ORDER BY m.key
 
