@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -239,3 +240,21 @@ def test_a_duration_is_no_range() -> None:
 
 def test_30_february_is_no_time() -> None:
     assert not read_times("2024-02-30", NOW)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "asked", "start"),
+    [
+        ("two hours ago", datetime(2026, 3, 29, 4), datetime(2026, 3, 29, 0)),
+        ("24 hours ago", datetime(2026, 3, 29, 12), datetime(2026, 3, 28, 10)),
+        ("two hours ago", datetime(2026, 10, 25, 4), datetime(2026, 10, 25, 1)),
+        ("in the last three hours", datetime(2026, 10, 25, 4), datetime(2026, 10, 25, 0)),
+        ("yesterday at 5pm", datetime(2026, 10, 26, 9), datetime(2026, 10, 25, 16)),
+        ("two days ago", datetime(2026, 3, 30, 9), datetime(2026, 3, 27, 23)),
+    ],
+)
+def test_hours_are_counted_past_a_change_of_the_clocks(
+    phrase: str, asked: datetime, start: datetime
+) -> None:
+    found = read_times(phrase, asked.replace(tzinfo=ZoneInfo("Europe/Berlin")))[0].range
+    assert found is not None and found.start == start.replace(tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -139,6 +140,49 @@ def test_months_that_may_be_names_are_of_the_year_named_after_them(when: str) ->
 
 @pytest.mark.parametrize("query", ["Who came with April and May?", "Did April, May and June call?"])
 def test_a_list_of_names_is_no_list_of_months(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
+@pytest.mark.parametrize(
+    ("query", "days"),
+    [
+        ("What was played in the 80s and 90s?", ["1980-01-01", "1990-01-01", "2000-01-01"]),
+        ("the music of the 80s, the '90s", ["1980-01-01", "1990-01-01", "2000-01-01"]),
+        ("Where was he in the eighties or nineties?", ["1980-01-01", "1990-01-01", "2000-01-01"]),
+        ("What happened on the 1st or the 2nd?", ["2026-11-01", "2026-11-02", "2026-11-03"]),
+        ("Did it rain on the 3rd and 4th?", ["2026-11-03", "2026-11-04", "2026-11-05"]),
+        (
+            "Was I out on the 1st, the 2nd or the 3rd?",
+            ["2026-11-01", "2026-11-02", "2026-11-03", "2026-11-04"],
+        ),
+    ],
+)
+def test_what_goes_on_with_a_list_of_times_is_one(query: str, days: list[str]) -> None:
+    parts = read_query(query, NOW).parts
+    assert parts == tuple(TimeRange(day(a), day(b)) for a, b in itertools.pairwise(days))
+
+
+@pytest.mark.parametrize("query", ["Is she in her 80s or 90s?", "the 1st and the 2nd option"])
+def test_a_list_of_other_numbers_is_none_of_times(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What did we do at Christmas?", "2025-12-25"),
+        ("Who came over Christmas?", "2025-12-25"),
+        ("Where were we at Easter?", "2026-04-05"),
+        ("What happened at New Year?", "2026-01-01"),
+    ],
+)
+def test_a_feast_is_a_time_where_something_is_said_of_it(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
+@pytest.mark.parametrize("query", ["Who cooks at Christmas dinner?", "What is Christmas about?"])
+def test_a_feast_may_be_what_is_spoken_of(query: str) -> None:
     assert read_query(query, NOW).window is None
 
 

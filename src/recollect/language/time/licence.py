@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from recollect.language.time.lexicon import Lexicon, Token
 from recollect.language.time.period import Period
 
@@ -45,15 +48,16 @@ def licensed(
     if period.kind == "open":
         return 0.8 if _unfollowed(lexicon, following) else None
     before = _before(tokens, at)
-    if weak == "name" and _continues(tokens, lexicon, at):
+    if weak in _LISTED and _continues(tokens, lexicon, at, weak):
         return 0.8 if _unfollowed(lexicon, following) else None
     if before not in lexicon.licences.get(weak, frozenset()):
         return None
     if weak == "year":
         return None if _amounts(tokens, lexicon, place, period) else 0.9
-    if weak in ("day", "dayord", "name") and not _unfollowed(lexicon, following):
+    if weak in ("day", "dayord", "name", "feast") and not _unfollowed(lexicon, following):
         # "on the second try", "for April said so": what follows shows another meaning.
-        return 0.8 if weak == "name" and before in ("in", "during", "since", "of") else None
+        named = weak in ("name", "feast")
+        return 0.8 if named and before in ("in", "during", "since", "of") else None
     if weak == "weekend" and following in lexicon.relations:
         return None  # "the weekend after": after what was told
     if weak == "season" and before in lexicon.licences.get("wearing", frozenset()):
@@ -87,28 +91,47 @@ def _rates(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
     return place > 0 and tokens[place].word in each and tokens[place - 1].word.isdigit()
 
 
-def _continues(tokens: list[Token], lexicon: Lexicon, at: int) -> bool:
-    """Whether it goes on with a list of months: "in July and August", but not "with April and May"."""
+def _continues(tokens: list[Token], lexicon: Lexicon, at: int, weak: str) -> bool:
+    """Whether it goes on with a list: "in July and August", but not "with April and May"; "in the 80s
+    and 90s", "on the 1st or the 2nd"."""
     first = at
-    while (listed := _item_before(tokens, lexicon, first)) is not None:
+    while (listed := _item_before(tokens, lexicon, first, weak)) is not None:
         first = listed
     if first == at:
         return False
-    names = lexicon.licences.get("name", frozenset())
-    return tokens[first].word not in lexicon.weak or _before(tokens, first) in names
+    sure = weak == "name" and tokens[first].word not in lexicon.weak
+    return sure or _before(tokens, first) in lexicon.licences.get(weak, frozenset())
 
 
-def _item_before(tokens: list[Token], lexicon: Lexicon, at: int) -> int | None:
-    """The month before this item of a list: "July and", "April, and"."""
-    place = at - 1
-    while place > 0 and at - place < 3 and tokens[place].word in ("and", "or", ","):
+def _item_before(tokens: list[Token], lexicon: Lexicon, at: int, weak: str) -> int | None:
+    """The one like it before this item of a list: "July and", "April, and", "the 80s or the"."""
+    place, joined = at - 1, False
+    while place > 0 and at - place < 4 and tokens[place].word in ("and", "or", ",", "the", "'"):
+        joined |= tokens[place].word in ("and", "or", ",")
         place -= 1
-    found = 0 <= place < at - 1 and _is_month(tokens[place].word, lexicon)
-    return place if found else None
+    if not joined:
+        return None
+    first = place - 1 if weak != "name" and tokens[max(place - 1, 0)].word.isdigit() else place
+    word = "".join(token.word for token in tokens[first : place + 1])
+    return first if _LISTED[weak](word, lexicon) else None
 
 
 def _is_month(word: str, lexicon: Lexicon) -> bool:
     return any(pairs[0][0] == "MONTH" for _, pairs in lexicon.entries.get(word, ()))
+
+
+def _is_decade(word: str, lexicon: Lexicon) -> bool:
+    named = any(pairs[0][0] == "DECADE" for _, pairs in lexicon.entries.get(word, ()))
+    return named or re.fullmatch(r"(\d\d)?\d0s", word) is not None
+
+
+def _is_nth(word: str, lexicon: Lexicon) -> bool:
+    return re.fullmatch(r"\d\d?(st|nd|rd|th)", word) is not None
+
+
+_LISTED: dict[str, Callable[[str, Lexicon], bool]] = {
+    "name": _is_month, "decade": _is_decade, "day": _is_nth,
+}  # fmt: skip
 
 
 def _lists(word: str, lexicon: Lexicon) -> bool:

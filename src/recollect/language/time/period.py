@@ -56,6 +56,8 @@ class Context:
 
     now: datetime
     direction: Direction
+    # Of now, in minutes: hours from now are counted in it, also past a change of the clocks.
+    offset: int | None = None
 
     @property
     def today(self) -> datetime:

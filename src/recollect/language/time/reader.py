@@ -41,6 +41,7 @@ from recollect.language.time.types import Grain, TimeExpression, TimeRange
 
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
 _MOST_TOKENS = 4000
+_MINUTE = timedelta(minutes=1)
 _MONEY = frozenset("$€£¥#")
 _HOURS = frozenset({"clock", "clockrange"})
 _DOUBTFUL = ("MONTH", "WEEKDAY", "HOLIDAY")  # these may be names, verbs, things
@@ -117,7 +118,7 @@ def _period(category: str, value: Any, weak: bool, context: Context) -> Period |
         case "SEASON":
             return _season(value)
         case "HOLIDAY":
-            return replace(holiday(value), weak="name" if weak else None)
+            return replace(holiday(value), weak="feast" if weak else None)
         case "PART":
             return _part(value)
         case "DAY":
@@ -308,7 +309,9 @@ def _read(
     reading: Reading, looks: Sequence[Direction], anchor: datetime, *, events: bool
 ) -> list[TimeExpression]:
     now = anchor.replace(tzinfo=None)
-    ways = {direction: Context(now, direction) for direction in set(looks)}
+    offset = anchor.utcoffset()
+    minutes = None if offset is None or offset.seconds % 60 else int(offset / _MINUTE)
+    ways = {direction: Context(now, direction, minutes) for direction in set(looks)}
     contexts = [ways[direction] for direction in looks]
     chart = Chart(_grammar(), _lexical(reading, contexts), contexts)
     taken = [False] * len(reading.tokens)

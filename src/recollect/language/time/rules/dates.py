@@ -202,7 +202,7 @@ def _narrowed(context: Context, left: Period, right: Period) -> Period | None:
         left.kind.startswith("clock") or right.kind.startswith("clock")
     ):
         return None
-    if left.weak == right.weak == "name" or (left.fixed and right.fixed):
+    if {left.weak, right.weak} <= {"name", "feast"} or (left.fixed and right.fixed):
         return None
     if any(each.kind == "clockdate" and each.fixed for each in (left, right)):
         return None

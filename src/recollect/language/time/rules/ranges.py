@@ -26,7 +26,7 @@ from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import Clock, Num, clock_period
 from recollect.language.time.types import Grain
 
-_NAMES = ("name", "season", "dayname", "weekend")
+_NAMES = ("name", "feast", "season", "dayname", "weekend")
 _SINGLE = ("open", "interval", "clockrange")
 
 
@@ -206,7 +206,7 @@ def _kept(said: Period) -> str | None:
         return "years"
     return (
         said.weak
-        if said.weak in ("name", "season", "clock", "slash", "dayname", "weekend")
+        if said.weak in ("name", "feast", "season", "clock", "slash", "dayname", "weekend")
         else None
     )
 

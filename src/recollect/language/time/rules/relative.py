@@ -131,7 +131,7 @@ def rolling(context: Context, rel: int, said: Duration) -> Period | None:
     if ORDER[grain] < ORDER[Grain.DAY]:
         now = floor(context.now, Grain.SECOND)
         ends = sorted((now, said.shift(now, rel)))
-        return fixed("interval", grain, (ends[0], ends[1]))
+        return replace(fixed("interval", grain, (ends[0], ends[1])), zone=context.offset)
     tomorrow = context.today + _DAY
     if rel < 0:
         return fixed("interval", grain, (said.shift(context.today, -1), tomorrow))
@@ -177,7 +177,7 @@ def relative_series(context: Context, rel: int, series: Period) -> Period | None
     if series.weak == "dash":  # "the last 10-15 minutes"
         return None
     # "This may be wrong": a word that is also a verb or a name stays in doubt.
-    doubt = "relname" if series.weak == "name" else None
+    doubt = "relname" if series.weak in ("name", "feast") else None
     if rel < 0:
         return replace(before(series, context.today), weak=doubt)
     if rel > 0:
@@ -227,7 +227,8 @@ def at_distance(context: Context, said: Duration, sign: int) -> Period:
     grain = said.grain
     if ORDER[grain] < ORDER[Grain.DAY]:
         moment = floor(said.shift(context.now, sign), Grain.SECOND)
-        return unit_at(moment, grain if grain is Grain.SECOND else Grain.MINUTE, "point")
+        fine = grain if grain is Grain.SECOND else Grain.MINUTE
+        return replace(unit_at(moment, fine, "point"), zone=context.offset)
     day = said.shift(context.today, sign)
     fine = _SPOKEN.get(grain, grain)
     if any(count != int(count) for _, count in said.amounts):  # "half a year ago"
@@ -285,7 +286,8 @@ def ago_before(context: Context, said: Duration) -> Period:
 def within(context: Context, said: Duration) -> Period:
     fine = ORDER[said.grain] < ORDER[Grain.DAY]
     start = floor(context.now, Grain.SECOND) if fine else context.today
-    return fixed("interval", said.grain, (start, said.shift(start, 1)))
+    made = fixed("interval", said.grain, (start, said.shift(start, 1)))
+    return replace(made, zone=context.offset) if fine else made
 
 
 @rule("T", "in lessthan DUR")
