@@ -52,6 +52,8 @@ for _ in range(900):
         ("POST", path("b", "/memories/recall"), {"query": ""}, 422),
         ("POST", path("b", "/memories/recall"), {"query": "x", "budget": "huge"}, 422),
         ("POST", path("b", "/memories/recall"), {"query": "x", "types": ["dream"]}, 422),
+        ("POST", path("b", "/memories/recall"), {"query": "x", "trace": "yes"}, 422),
+        ("POST", path("b", "/memories"), {"items": [{"content": "x"}], "async": 1}, 422),
         ("POST", path("b", "/memories/recall"), {"query": "x", "as_of": "someday"}, 422),
         ("POST", path("b", "/memories"), {"items": [{"contents": "x"}]}, 422),
         ("POST", path("b", "/reflect"), {"query": "x"}, 501),

@@ -20,9 +20,10 @@ ChunkId = Annotated[str, Path(description="The chunk."), Decoded]
 EntityId = Annotated[str, Path(description="The entity."), Decoded]
 OperationId = Annotated[str, Path(description="The operation."), Decoded]
 
-# In a body a number is a number: `true` is none, nor is "5".
+# In a body a number is a number: `true` is none, nor is "5"; and "yes" is no truth.
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict()]
+Truth = Annotated[bool, Strict()]
 
 MAX_PAGE = 100_000  # the contract has no bound; a page that is cut unasked would lose its rest
 Limit = Annotated[int, Query(ge=0, le=MAX_PAGE, description="How many at most.")]
@@ -84,12 +85,12 @@ class RecallBody(BaseModel):
 
     query: str
     types: list[str] | None = Field(None, description="world, experience, observation, opinion.")
-    prefer_observations: bool | None = Field(
+    prefer_observations: Truth | None = Field(
         None, description="Leave out facts that a returned observation was made from."
     )
     budget: Budget = "mid"
     max_tokens: Whole = Field(4096, ge=1, le=10_000_000)
-    trace: bool = False
+    trace: Truth = False
     query_timestamp: str | None = Field(None, description="What 'last week' is relative to.")
     include: Include = Field(default_factory=Include)
     tags: list[str] | None = None
@@ -111,7 +112,7 @@ class RecallBody(BaseModel):
     without: list[str] | None = Field(
         None, description="Addition: parts to leave out, to see what they are worth."
     )
-    explain: bool = Field(
+    explain: Truth = Field(
         False, description="Addition: how every score came about: arms, signals, terms, tree."
     )
 
@@ -140,7 +141,7 @@ class Item(BaseModel):
     entities: list[dict[str, Any] | str] | None = None
     tags: list[str] | None = None
     update_mode: Literal["replace", "append"] | None = None
-    resolve_entities: bool = Field(True, description="Accepted; names are always resolved.")
+    resolve_entities: Truth = Field(True, description="Accepted; names are always resolved.")
     observation_scopes: Any = Field(None, description="Accepted; has no effect.")
     strategy: str | None = Field(None, description="Accepted; has no effect.")
 
@@ -149,7 +150,7 @@ class RetainBody(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
     items: list[Item] = Field(max_length=10_000)
-    async_: bool = Field(False, alias="async")
+    async_: Truth = Field(False, alias="async")
     document_tags: list[str] | None = Field(None, description="Added to the tags of every item.")
     operation_id: str | None = Field(
         None, description="Names an asynchronous retain; the same again is the same operation."
@@ -190,10 +191,10 @@ class BankBody(BaseModel):
     disposition_skepticism: Trait | None = None
     disposition_literalism: Trait | None = None
     disposition_empathy: Trait | None = None
-    enable_text_search: bool | None = None
-    enable_temporal_retrieval: bool | None = None
-    enable_graph_retrieval: bool | None = None
-    enable_reranking: bool | None = None
+    enable_text_search: Truth | None = None
+    enable_temporal_retrieval: Truth | None = None
+    enable_graph_retrieval: Truth | None = None
+    enable_reranking: Truth | None = None
 
 
 class ProfileBody(BaseModel):
@@ -214,12 +215,12 @@ class MemoryBody(BaseModel):
     mentioned_at: str | None = None
     fact_type: str | None = None
     entities: list[str] | None = None
-    resolve_entities: bool = Field(True, description="Accepted; names are always resolved.")
+    resolve_entities: Truth = Field(True, description="Accepted; names are always resolved.")
     state: Literal["valid", "invalidated", "superseded"] | None = None
     reason: str | None = None
     superseded_by: str | None = Field(None, description="Addition: with state `superseded`.")
     evidence: Evidence | None = Field(None, description="Addition: moves an opinion's confidence.")
-    reviewed: bool = Field(False, description="Addition: still true; its lifecycle starts anew.")
+    reviewed: Truth = Field(False, description="Addition: still true; its lifecycle starts anew.")
     changes: dict[str, Any] | None = Field(
         None, description="Addition: any other field of the library's update: tags, title, kind …"
     )
