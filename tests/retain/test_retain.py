@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -243,6 +244,7 @@ REFUSED = [
     (42, "int"),
     ("", "empty"),
     ("   ", "empty"),
+    (b"bytes", "bytes"),
     ([b"bytes"], "bytes"),
     ({}, "nothing"),
     ({"content": "a", "text": "b"}, "content and text"),
@@ -255,6 +257,8 @@ REFUSED = [
     ({"text": "a", "metadata": [1]}, "metadata"),
     ({"text": "a", "metadata": {"x": {1, 2}}}, "metadata"),
     ({"text": "a", "metadata": {1: 2}}, "metadata"),
+    ({"text": "a", "metadata": {"x": math.nan}}, "metadata"),
+    ({"text": "a", "metadata": {"x": [{"y": (math.inf,)}]}}, "metadata"),
     ({"text": "a", "type": "rumour"}, "rumour"),
     ({"text": "a", "confidence": 2}, "confidence"),
     ({"text": "a", "confidence": True}, "confidence"),
@@ -276,6 +280,8 @@ REFUSED = [
     ({"text": "a", "source_ids": ["nope"]}, "nope"),
     ({"content": "a", "id": "x"}, "id"),
     ({"turns": "hello"}, "turns"),
+    ({"turns": [], "document_id": "d"}, "turns is empty"),
+    ({"facts": [], "document_id": "d"}, "facts is empty"),
     ({"turns": [{"speaker": "Ann"}]}, "turn 0"),
     ({"turns": ["hi"]}, "turn 0"),
     ({"facts": [{"title": "no text"}]}, "fact 0"),

@@ -8,6 +8,7 @@ understood is refused before anything is stored.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -107,7 +108,7 @@ def entries(content: Any) -> list[Mapping[str, Any]]:
     """What is given as dicts, one for each thing; a text is one that is to be read."""
     if isinstance(content, str | Mapping):
         content = [content]
-    elif not isinstance(content, Iterable):
+    elif not isinstance(content, Iterable) or isinstance(content, bytes | bytearray | memoryview):
         raise InvalidInput(
             f"cannot retain a {type(content).__name__}",
             hint="give a text, a dict with content, text or turns, or a list of these",
@@ -176,6 +177,10 @@ def _facts(
     entries = given[form]
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise InvalidInput(f"{where}: {form} is not a list", hint=f"give {form} as a list of dicts")
+    if not entries:
+        raise InvalidInput(
+            f"{where}: {form} is empty", hint="leave it out; to take a document away, forget it"
+        )
     make = _turn if form == "turns" else _given_fact
     return tuple(
         replace(make(entry, given, base, now, f"{where}, {form[:-1]} {i}"), position=i)
@@ -310,7 +315,10 @@ def _strings(value: Any, name: str, where: str) -> tuple[str, ...]:
         )
     out = list(cast("Iterable[Any]", value))
     if not all(isinstance(v, str) and v for v in out):
-        raise InvalidInput(f"{where}: {name} holds something other than text", hint="give strings")
+        raise InvalidInput(
+            f"{where}: {name} holds something other than text",
+            hint="give strings, none of them empty",
+        )
     return tuple(dict.fromkeys(_writable(v, name, where) for v in out))
 
 
@@ -321,13 +329,25 @@ def _metadata(value: Any, where: str) -> Mapping[str, Any]:
         raise InvalidInput(
             f"{where}: metadata is not a dict", hint='for example {"source": "slack"}'
         )
+    given = dict(cast("Mapping[str, Any]", value))
     try:
-        return orjson.loads(orjson.dumps(dict(cast("Mapping[str, Any]", value))))
+        written = orjson.dumps(given)
+        if b"null" in written and not _finite(given):  # orjson would make nothing of it, silently
+            raise TypeError("a number is infinite, or none")
+        return orjson.loads(written)
     except TypeError as error:
         raise InvalidInput(
             f"{where}: metadata cannot be written as JSON: {error}",
             hint="use text, numbers, booleans, lists and dicts with text as keys",
         ) from error
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_finite, cast("Mapping[str, Any]", value).values()))
+    if isinstance(value, list | tuple):
+        return all(map(_finite, cast("Sequence[Any]", value)))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _entity_names(value: Any, where: str) -> tuple[str, ...]:
