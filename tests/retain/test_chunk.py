@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,34 @@ def test_a_turn_stays_whole_over_several_lines() -> None:
 def test_a_turn_keeps_its_time_stamp() -> None:
     (first, _) = statements("[2023-05-08 13:56] Alice: hello\n[2023-05-08 13:57] Bob: hi")
     assert (first.speaker, first.stamp, first.text) == ("Alice", "2023-05-08 13:56", "hello")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bob (the plumber): 555-1234",
+        "Alice (my sister in Leeds): she moved to York.",
+        "[the blue one] Alice: bring the ladder",
+        'So is\none ("a novel for the winter"): what answers it was told before.',
+        "Read the plan.\nmark: this as important.",
+        "Bob (the plumber): 555-1234\nAnn (the vet): 555-9876",
+    ],
+)
+def test_words_that_a_turn_would_not_keep_make_it_none(text: str) -> None:
+    assert [(s.speaker, s.text) for s in statements(text)] == [(None, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "speakers"),
+    [
+        ("Ann: hi\nBob (the host): welcome\nAnn: thanks", ["Ann", "Bob", "Ann"]),
+        ("Ann (guest): hi\nBob (host): welcome\nAnn (guest): thanks", ["Ann", "Bob", "Ann"]),
+        ("will: see you\nmark: ok\nwill: great", ["will", "mark", "will"]),
+        ("mark (10:30): hello\nwill (10:31): hi", ["mark", "will"]),
+    ],
+)
+def test_in_a_talk_they_are_turns(text: str, speakers: list[str]) -> None:
+    assert [s.speaker for s in statements(text)] == speakers
 
 
 def test_a_labelled_note_is_no_turn() -> None:

@@ -238,6 +238,27 @@ def test_a_fact_twice_in_one_call_is_new_once_and_never_also_known(
     assert [i.new for i in result.items] == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("stamp", "told"),
+    [
+        ("2023-05-08 22:31", "2023-05-08T22:31"),
+        ("May 8, 2023 10:31 PM", "2023-05-08T22:31"),
+        ("8 May 2023, 22:31", "2023-05-08T22:31"),
+        ("13/05/2023, 22:31:05", "2023-05-13T22:31:05"),
+        ("08.05.2023", "2023-05-08"),
+        ("08/05/2023, 22:31", "2026-01-02"),  # or is it August?
+        ("22:31", "2026-01-02"),
+    ],
+)
+def test_a_turn_is_told_when_its_stamp_says(
+    memory: recollect.Recollect, stamp: str, told: str
+) -> None:
+    memory.retain("b", f"[{stamp}] Ann: I keep bees now.", timestamp="2026-01-02")
+    (held,) = memory.memories("b")
+    assert (held.speaker, held.text) == ("Ann", "I keep bees now.")
+    assert held.mentioned_at == datetime.fromisoformat(told).replace(tzinfo=UTC)
+
+
 # --- refusals ----------------------------------------------------------------------------------
 
 REFUSED = [

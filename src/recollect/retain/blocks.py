@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.language.entities.gazetteer import given_names
+from recollect.language.entities.gazetteer import given_names, name_like_words
 
 __all__ = ["Block", "blocks"]
 
@@ -155,22 +155,38 @@ def _opens(line: _Line) -> Kind:
 def _speakers(lines: list[_Line]) -> frozenset[str]:
     """Labels that speak: a role, a given name, or one that comes back in the text."""
     labels: Counter[str] = Counter()
+    sure: set[str] = set()
     for line in lines:
         match = _TURN.match(line.text) if ":" in line.text or "：" in line.text else None
         if match:
             labels[match.group("label")] += 1
-    names = given_names() if labels else frozenset[str]()
-    return frozenset(
+            sure |= set() if _doubtful(match) else {match.group("label")}
+    if not labels:
+        return frozenset()
+    names = given_names()
+    speaking = {
         label for label, times in labels.items() if _speaks(label, times, len(labels), names)
-    )
+    }
+    talk = any(label in sure or labels[label] > 1 for label in speaking)
+    return frozenset(speaking) if talk else frozenset()
 
 
 def speaker_of(text: str) -> str | None:
     """Who says a text that opens with "Ann: …", if that is a role or a given name."""
     match = _TURN.match(text) if ":" in text or "：" in text else None
-    if match is None or not _speaks(match.group("label"), 1, 1, given_names()):
+    if match is None or _doubtful(match):
         return None
-    return match.group("label")
+    return match.group("label") if _speaks(match.group("label"), 1, 1, given_names()) else None
+
+
+def _doubtful(match: re.Match[str]) -> bool:
+    """Whether a line by itself may be no turn: where brackets tell of who is named rather than when ("Bob
+    (the plumber): 555-1234"), and where a word is a name as well ("mark: this as important")."""
+    label, told = match.group("label"), match.group("stamp") or match.group("late")
+    if told is not None:
+        return not any(c.isdigit() for c in told)
+    everyday = label[0].islower() and label.split()[0] in name_like_words()
+    return everyday and label not in _ROLES
 
 
 def _speaks(label: str, times: int, labels: int, names: frozenset[str]) -> bool:

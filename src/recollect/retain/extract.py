@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import blake2b
 
 import orjson
 
+from recollect.errors import InvalidInput
 from recollect.ids import new_id
 from recollect.language.dates import parse_when
+from recollect.language.time import Grain, read_times
 from recollect.language.tokens import count_tokens
 from recollect.retain.chunk import chunk, statements
 from recollect.retain.items import Fact, Item, Relation
@@ -18,6 +23,12 @@ from recollect.retain.reading import Reader
 from recollect.types import MemoryType
 
 CHUNK_TOKENS = 400
+_ANY = datetime(2000, 1, 1, tzinfo=UTC)  # what is read with its year is the same seen from any day
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_EITHER = re.compile(
+    r"(?<!\d)(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-]\d{4}"
+)  # 8 May or 5 August
+_EXACT = (Grain.SECOND, Grain.MINUTE, Grain.HOUR, Grain.DAY)
 CAUSED = 0.8  # weight of a cause that an LLM names: as of one that the text names outright
 
 
@@ -173,13 +184,18 @@ def _joined(context: str | None, heading: str) -> str | None:
     return " > ".join(part for part in (context, heading) if part) or None
 
 
-def _stamp(stamp: str | None):
-    from recollect.errors import InvalidInput
-
+@lru_cache(maxsize=1024)
+def _stamp(stamp: str | None) -> datetime | None:
+    """A clock time alone, or a day that may be another, says nothing: the item's own time stands."""
+    if stamp is None:
+        return None
     try:
         return parse_when(stamp)
     except InvalidInput:
-        return None  # a clock time or a form of another tool: the item's own time stands
+        if not _YEAR.search(stamp) or _EITHER.search(stamp):
+            return None
+    found = [each for each in read_times(stamp, _ANY) if each.range and each.grain in _EXACT]
+    return found[0].range.start if len(found) == 1 and found[0].range else None
 
 
 def _hash(members: Sequence[Item]) -> bytes:
