@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -250,3 +251,35 @@ async def test_a_store_that_cannot_be_opened_is_told_by_every_answer_until_it_ca
             await agent.client.list_resources()
         db.unlink()
         assert not (await agent("retain", content="The staging server is called heron.")).failed
+
+
+def test_a_request_that_is_no_message_is_answered(db: Path) -> None:
+    """One that the client would otherwise wait for."""
+    given = stdio(db)
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    half = {"name": "retain", "arguments": {"content": "cut \ud83d"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        "nonsense",
+        json.dumps({"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": half}),
+        json.dumps({"jsonrpc": "2.0", "id": 3}),
+        json.dumps({"jsonrpc": "2.0", "id": 4, "method": "ping"}),
+    ]
+    command = [given.command, *given.args]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=given.env, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("\n".join(lines) + "\n")
+        process.stdin.flush()
+        answers = {a["id"]: a for a in (json.loads(process.stdout.readline()) for _ in range(4))}
+        process.stdin.close()
+    assert "half a character" in answers["two"]["error"]["message"]
+    assert "hint:" in answers["two"]["error"]["message"]
+    assert "no message" in answers[3]["error"]["message"]
+    assert "result" in answers[1] and "result" in answers[4]

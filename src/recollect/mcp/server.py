@@ -21,6 +21,7 @@ import mcp_types as mcp
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 import recollect
@@ -30,6 +31,7 @@ from recollect.mcp import resources
 from recollect.mcp.answers import Answer
 from recollect.mcp.arguments import Arguments, checked, schema_of
 from recollect.mcp.conversation import Conversation, Conversations, Conversing, Meeting
+from recollect.mcp.garbled import pass_on
 from recollect.mcp.progress import stage_events
 from recollect.mcp.tools import BY_NAME, CONVERSATION, INSTRUCTIONS, TOOLS, Tool
 from recollect.mcp.verbs import Call, warm
@@ -305,7 +307,9 @@ def serve_stdio(memory: Opened, *, bank: str = "default") -> None:
     async def run() -> None:
         async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
             tasks.start_soon(_warm, memory, bank)
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            heard, understood = anyio.create_memory_object_stream[SessionMessage | Exception]()
+            tasks.start_soon(pass_on, incoming, heard, outgoing)
+            await server.run(understood, outgoing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
     anyio.run(run)

@@ -108,7 +108,7 @@ def entries(content: Any) -> list[Mapping[str, Any]]:
     """What is given as dicts, one for each thing; a text is one that is to be read."""
     if isinstance(content, str | Mapping):
         content = [content]
-    elif not isinstance(content, Iterable) or isinstance(content, bytes | bytearray | memoryview):
+    elif not isinstance(content, Iterable) or isinstance(content, bytes | bytearray):
         raise InvalidInput(
             f"cannot retain a {type(content).__name__}",
             hint="give a text, a dict with content, text or turns, or a list of these",
