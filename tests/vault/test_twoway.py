@@ -151,6 +151,18 @@ def test_a_note_that_outgrows_a_memory_becomes_a_document(
     assert len(memory.memories(BANK, document_id="keys", limit=1000)) < len(found)
 
 
+def test_what_a_note_said_from_the_start_is_held_when_it_outgrows_a_memory(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "choir.md").write_text(MORE)
+    run()
+    grown = [MORE, *(f"Person{n} moved to the town of Place{n} for work." for n in range(400))]
+    (vault / "choir.md").write_text("\n\n".join(grown))
+    run()
+    assert _held(memory) == sorted(grown)
+    assert not run().changed
+
+
 def test_links_may_use_titles_and_aliases(memory: Recollect, obsidian: Path, run: Run) -> None:
     (obsidian / "all.md").write_text("All of it: [[Money]] and [[apollo PLAN]].")
     run()

@@ -108,8 +108,8 @@ class ToBank:
         unit = step.pair.unit
         if unit is None:
             return
-        if unit.form == "memory":  # it has grown into a document
-            self._work.memory.invalidate(self._work.bank, unit.id)
+        if unit.form == "memory":
+            self._grown(step, unit.id)
             return
         if step.pair.entry is None and not unit.active:
             return  # withdrawn with its note, which is back
@@ -117,6 +117,15 @@ class ToBank:
         for memory_id in made if gone else ():
             if self._work.memory.load(self._work.bank, memory_id).text in gone:
                 self._work.memory.invalidate(self._work.bank, memory_id)
+
+    def _grown(self, step: Step, own: str) -> None:
+        """It has grown into a document, which has the id of the memory that it was. What it said from
+        the start was known from that; read again, it is the document's own."""
+        memory, bank = self._work.memory, self._work.bank
+        told = own in memory.told_by(bank, own)
+        memory.withdraw(bank, own, {own})
+        if told:
+            memory.retain(bank, self._item(step))
 
     def update(self, step: Step) -> None:
         """Fields of the note that changed, to its memory."""
