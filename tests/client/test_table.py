@@ -24,7 +24,7 @@ PARTS = {
     "retain_accepted",
     "reembedding",
     "told_by",
-    "withdraw",
+    "unread",
     "withdraw_document",
     "sync",
     "drive",

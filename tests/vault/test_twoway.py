@@ -334,6 +334,19 @@ def test_what_a_document_says_as_well_does_not_go_with_a_short_note(
     assert not run().changed
 
 
+def test_a_document_says_what_it_said_when_a_short_note_says_something_else(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "short.md").write_text(MORE)
+    run()
+    (vault / "long.md").write_text("\n\n".join([*SAID, MORE]))
+    run()
+    (vault / "short.md").write_text("Zed conducts the town orchestra.")
+    run()
+    assert _held(memory) == sorted([*SAID, MORE, "Zed conducts the town orchestra."])
+    assert not run().changed
+
+
 def test_a_sync_killed_between_the_two_goes_on(
     memory: Recollect, vault: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,14 +355,14 @@ def test_a_sync_killed_between_the_two_goes_on(
     (vault / "long.md").write_text("\n\n".join([*SAID, MORE]))
     run()
     (vault / "short.md").unlink()
-    withdraw = type(memory).withdraw
+    invalidate = type(memory).invalidate
 
     def killed(*given: Any) -> None:
-        withdraw(*given)
+        invalidate(*given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(type(memory), "withdraw", killed)
+        patched.setattr(type(memory), "invalidate", killed)
         run()
     assert MORE not in _held(memory)
     run()

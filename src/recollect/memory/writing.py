@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -172,12 +172,11 @@ class Writing(Looking):
         return list(view.told_by(current_key(view, memory_id)))
 
     @checked
-    def withdraw(self, bank: str, memory_id: str, heirs: Collection[str]) -> None:
-        """Withdraw a memory, not what the documents `heirs` say as well: given again, they are read
-        again and have it as their own."""
-        from recollect.retain.edit import withdraw
+    def unread(self, bank: str, documents: Sequence[str]) -> None:
+        """Given again, these documents are read again, though they say what they said."""
+        from recollect.retain.edit import unread
 
-        withdraw(self._store, bank, memory_id, heirs, now())
+        unread(self._store, bank, documents)
 
     @checked
     def clear(self, bank: str, *, type: str | None = None) -> int:

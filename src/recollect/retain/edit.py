@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -221,19 +221,9 @@ def withdraw_document(store: Store, bank: str, document_id: str, heirs: Iterable
     store.commit(bank, lambda _: Batch(withdraw_documents={document_id: frozenset(heirs)}))
 
 
-def withdraw(
-    store: Store, bank: str, memory_id: str, heirs: Collection[str], now: datetime
-) -> None:
-    """Without the documents `heirs` that say it as well: read again, they have it as their own."""
-
-    def plan(w: Writing) -> Batch:
-        key = current_key(w, memory_id)
-        return Batch(
-            retire=[Retire(key, State.INVALIDATED, to_micros(now))],
-            unread=[d for d in w.told_by(key) if d in heirs],
-        )
-
-    store.commit(bank, plan)
+def unread(store: Store, bank: str, documents: Sequence[str]) -> None:
+    if documents:
+        store.commit(bank, lambda _: Batch(unread=documents))
 
 
 def clear(store: Store, bank: str, type: MemoryType | None) -> int:

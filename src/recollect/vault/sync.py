@@ -193,7 +193,9 @@ class _Pass:
         heirs |= {s.pair.id for s in bank.retained if s.form == "document" and not _says_retired(s)}
         self._note_retained(work, bank, heirs)
         merged = [
-            s for s in by[Do.MERGE] if work.guard(s, lambda s=s: self._merge(bank, folder, s))
+            s
+            for s in by[Do.MERGE]
+            if work.guard(s, lambda s=s: self._merge(bank, folder, s, heirs))
         ]
         kept = [s for s in by[Do.KEEP] if work.guard(s, lambda s=s: bank.rename(s))]
         for step in (*merged, *kept):
@@ -233,9 +235,9 @@ class _Pass:
             self._names = Names(dict(self._state.entries))
         return self._names.id(name)
 
-    def _merge(self, bank: ToBank, folder: ToFolder, step: Step) -> None:
+    def _merge(self, bank: ToBank, folder: ToFolder, step: Step, heirs: frozenset[str]) -> None:
         folder.keep_other_side(step)
-        bank.update(step)
+        bank.update(step, heirs)
         bank.rename(step)
         if step.merge.to_file and not self._options.one_way:
             folder.edit(step)

@@ -123,11 +123,12 @@ class ToBank:
         the start was known from that; read again, it is the document's own."""
         memory, bank = self._work.memory, self._work.bank
         told = own in memory.told_by(bank, own)
-        memory.withdraw(bank, own, {own})
+        memory.invalidate(bank, own)
         if told:
+            memory.unread(bank, [own])
             memory.retain(bank, self._item(step))
 
-    def update(self, step: Step) -> None:
+    def update(self, step: Step, heirs: Collection[str]) -> None:
         """Fields of the note that changed, to its memory."""
         changes, unit = step.merge.to_bank, step.pair.unit
         assert unit is not None
@@ -139,6 +140,8 @@ class ToBank:
         meta = metadata(held.metadata, changes)
         if meta is not None:
             sent["metadata"] = {**meta, **({PATH: step.path} if PATH in meta else {})}
+        if "text" in sent:
+            self._leave(unit.id, heirs)
         if sent:
             self._work.memory.update(self._work.bank, unit.id, **sent)
             self._work.report.updated.append(step.path)
@@ -190,7 +193,8 @@ class ToBank:
                 once(self._work.report.withdrawn, step.path)
             return
         if memory.state is State.ACTIVE:
-            self._withdraw(memory.id, heirs)
+            self._leave(memory.id, heirs)
+            self._work.memory.invalidate(self._work.bank, memory.id)
             once(self._work.report.withdrawn, step.path)
         if wanted != INVALIDATED:
             raise InvalidInput(
@@ -202,9 +206,9 @@ class ToBank:
         """The note was deleted. What other notes say as well is theirs then."""
         unit = step.pair.unit
         assert unit is not None
+        if unit.form == "memory":
+            self._leave(unit.id, heirs)
         if forget:
-            if unit.form == "memory":
-                self._leave(unit.id, heirs)
             named = {"document_id": unit.id} if unit.form == "document" else {"memory_id": unit.id}
             self._work.memory.forget(self._work.bank, **named)
             self._work.report.forgotten.append(step.path)
@@ -212,16 +216,14 @@ class ToBank:
             if unit.form == "document":
                 self._work.memory.withdraw_document(self._work.bank, unit.id, heirs)
             else:
-                self._withdraw(unit.id, heirs)
+                self._work.memory.invalidate(self._work.bank, unit.id)
             self._work.report.withdrawn.append(step.path)
         let_go(self._work, step)
 
-    def _withdraw(self, memory_id: str, heirs: Collection[str]) -> None:
-        self._leave(memory_id, heirs)
-        self._work.memory.withdraw(self._work.bank, memory_id, heirs)
-
     def _leave(self, memory_id: str, heirs: Collection[str]) -> None:
-        """A memory bears the id of its note and goes with it: documents that say the same are read
-        again, and have one of their own."""
-        telling = self._work.memory.told_by(self._work.bank, memory_id)
-        self._work.read_again([d for d in telling if d in heirs])
+        """A memory bears the id of its note, and goes or changes with it: documents that said the same
+        are read again by the next pass, and have one of their own."""
+        told = self._work.memory.told_by(self._work.bank, memory_id)
+        telling = [document for document in told if document in heirs]
+        self._work.read_again(telling)
+        self._work.memory.unread(self._work.bank, telling)
