@@ -86,7 +86,7 @@ def test_a_filter_that_means_nothing_is_refused(
         ({"contains": "D1"}, ["d1"]),
         ({"tags": ["travel"], "tags_match": "any_strict"}, ["d2"]),
         ({"time_field": "created_at", "until": "2000-01-01"}, []),
-        ({}, ["d1", "d2"]),
+        ({}, ["d2", "d1"]),  # written last first
     ],
 )
 def test_documents_by_filter(
