@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.storage.index import sift
-from recollect.storage.index.sift import Codes, Coding, among_best
+from recollect.storage.index.sift import Codes, Coding, among_best, sifted
 from recollect.storage.ranking import exact_dots
 
 DIMENSIONS = 16
@@ -52,6 +52,17 @@ def test_the_best_are_always_among_what_is_kept(
     best = np.argsort(-exact, kind="stable")[:k]
     wanted = best[exact[best] >= floor]
     assert set(wanted.tolist()) <= set(among_best(rough, off, k, floor).tolist())
+    found = sifted(rough, off, k, floor, count, lambda at: exact[at])
+    assert found is not None
+    assert set(wanted.tolist()) <= set(found.at.tolist())
+    assert np.array_equal(found.exact, exact[found.at])
+
+
+def test_more_as_good_as_equal_than_are_worth_an_exact_look_are_told_of() -> None:
+    rough = np.full(50, 0.5, np.float32)
+    assert sifted(rough, 0.01, 10, 0.3, most=39, exact=lambda at: rough[at]) is None
+    found = sifted(rough, 0.01, 10, 0.3, most=40, exact=lambda at: rough[at])
+    assert found is not None and len(found.at) == 50
 
 
 def test_the_first_search_makes_no_codes_and_later_ones_a_part_each(

@@ -9,6 +9,7 @@ below the k-th best than that on both sides cannot be among the k best.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -142,3 +143,34 @@ def among_best(rough: NDArray[np.float32], off: float, k: int, floor: float) -> 
     close = rough[near]  # of a large bank a part, and only that is worth parting further
     least = float(np.partition(close, len(close) - k)[len(close) - k]) - 2 * off
     return near[close >= np.float32(least)]
+
+
+class Sifted(NamedTuple):
+    at: NDArray[np.int64]
+    exact: NDArray[np.float32]
+
+
+def sifted(
+    rough: NDArray[np.float32],
+    off: float,
+    k: int,
+    floor: float,
+    most: int,
+    exact: Callable[[NDArray[np.int64]], NDArray[np.float32]],
+) -> Sifted | None:
+    """Where the k best that are not below the floor can be, with their exact products; None where those
+    are more than `most` besides k. The k that look best are looked at first: the worst of them says
+    exactly what others have to reach, so these may be off once, and not twice as in `among_best`."""
+    near = (rough >= np.float32(floor - off)).nonzero()[0]
+    if len(near) <= k:
+        return Sifted(near, exact(near))
+    close = rough[near]
+    order = close.argpartition(len(near) - k)
+    others, best = order[:-k], order[-k:]
+    known = exact(near[best])
+    least = max(float(known.min()), floor) - off
+    others = others[close[others] >= np.float32(least)]
+    if len(others) > most:
+        return None
+    at = np.concatenate([best, others])
+    return Sifted(near[at], np.concatenate([known, exact(near[others])]))

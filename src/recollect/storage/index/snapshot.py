@@ -15,7 +15,7 @@ from recollect.language.terms import label_hash
 from recollect.storage.base import NO_TIME, Filter, Found, TagExpression, TagLeaf
 from recollect.storage.index.columns import Postings, Rows, places_before
 from recollect.storage.index.record import STATE_CODE, TYPE_CODE
-from recollect.storage.index.sift import Coding, among_best
+from recollect.storage.index.sift import Coding, sifted
 from recollect.storage.ranking import (
     K1,
     SIFTED,
@@ -165,27 +165,32 @@ class Snapshot:
         rows = mask.nonzero()[0]
         if not len(rows):
             return Found.nothing()
-        keep = self._near(vector, rows, k, floor)
-        exact = exact_dots(vector, self.vectors.take(keep, axis=0))
+        found, exact = self._near(vector, rows, k, floor)
         over = exact >= floor
-        keys, scores = top(exact[over], self.keys[keep[over]], k)
+        keys, scores = top(exact[over], self.keys[found[over]], k)
         return Found(keys, scores)
 
     def _near(
         self, vector: NDArray[np.float32], rows: NDArray[np.int64], k: int, floor: float
-    ) -> NDArray[np.int64]:
-        """Rows worth an exact look: a scan rounds, and on some processors its sums, too; what is
-        near the top is scored again in full, so that a ranking does not depend on the machine."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Rows worth an exact look, and what it found: a scan rounds, and on some processors its sums,
+        too; what is near the top is scored again in full, so that a ranking does not depend on the
+        machine."""
+
+        def exact(at: NDArray[np.int64]) -> NDArray[np.float32]:
+            return exact_dots(vector, self.vectors.take(rows[at], axis=0))
+
         few, codes = len(rows) * 3 <= len(self.keys), self.coding.of(self.vectors)
         if codes is not None:
             rough, off = (codes.at(rows) if few else codes).rough(vector)
             every = few or len(rows) == len(rough)
-            rows = rows[among_best(rough if every else rough[rows], off, k, floor)]
-            if len(rows) <= SIFTED + k:
-                return rows
+            found = sifted(rough if every else rough[rows], off, k, floor, SIFTED, exact)
+            if found is not None:
+                return rows[found.at], found.exact
             few = True  # as good as equal, by the thousand
         rough = _dots(vector, self.vectors[rows] if few else self.vectors)
-        return rows[_best(rough if few else rough[rows], min(len(rows), k + k // 4 + 32))]
+        at = _best(rough if few else rough[rows], min(len(rows), k + k // 4 + 32))
+        return rows[at], exact(at)
 
     def similarity(
         self, vector: NDArray[np.float32], rows: NDArray[np.int64]
