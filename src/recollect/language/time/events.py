@@ -24,7 +24,8 @@ def find_events(
     found: list[TimeExpression] = []
     place = 0
     while place < len(words):
-        event = None if taken[place] else _event_at(text, tokens, words, lexicon, chart, place)
+        relates = words[place] in lexicon.relations and not taken[place]
+        event = _event_at(text, tokens, words, lexicon, chart, place) if relates else None
         if event is None:
             place += 1
             continue

@@ -82,6 +82,7 @@ class Lexicon:
     weak: frozenset[str]
     licences: dict[str, frozenset[str]]
     cues: dict[str, frozenset[str]]
+    openings: dict[str, frozenset[str]]  # of each cue, the words that its phrases begin with
     relations: dict[str, list[tuple[str, tuple[str, ...]]]]
     day_first: bool
     tense: dict[str, frozenset[str]]
@@ -144,7 +145,11 @@ def lexicon(language: str) -> Lexicon:
         frozenset(founding),
         frozenset(word for words in lists["weak"].values() for word in words),
         {name: frozenset(words) for name, words in lists["licence"].items()},
-        {name: frozenset(words) for name, words in lists["cue"].items()},
+        {name: frozenset(phrases) for name, phrases in lists["cue"].items()},
+        {
+            name: frozenset(p.split(" ")[0] for p in phrases)
+            for name, phrases in lists["cue"].items()
+        },
         _relations(lists["cue"]),
         "day_first" in setting,
         {name: frozenset(words) for name, words in lists["tense"].items()},

@@ -34,7 +34,7 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
         window=window,
         grain=min(grains, key=ORDER.__getitem__) if grains else None,
         excluded=tuple(period for each, period in dated if each.negated),
-        asks_when=_has_phrase(_padded(said), known, "asks"),
+        asks_when=_has_phrase(said.words, known, "asks"),
         order=_order(said, known, expressions),
         event=next((each.event for each in expressions if each.event), None),
         parts=parts,
@@ -143,7 +143,7 @@ def _compares(said: Cut, known: Lexicon, times: list[TimeExpression]) -> bool:
     March"), and before no number ("more than 300 euros") unless that is of a time."""
     if len(times) < 2:
         return False
-    if _has_phrase(_padded(said), known, "comparing"):
+    if _has_phrase(said.words, known, "comparing"):
         return True
     starts = [each.span[0] for each in times]
     cues = [phrase.split() for phrase in known.cues.get("compares", ())]
@@ -197,25 +197,31 @@ def _between(
     return any(("between", None) in each for each in pairs)
 
 
-def _padded(said: Cut) -> str:
-    return f" {' '.join(said.words)} "
+def _padded(words: list[str]) -> str:
+    return f" {' '.join(words)} "
 
 
-def _has_phrase(padded: str, known: Lexicon, cue: str) -> bool:
+def _has_phrase(words: list[str], known: Lexicon, cue: str) -> bool:
+    """Most texts hold no word that such a phrase begins with, and there are dozens of phrases."""
+    if known.openings.get(cue, frozenset()).isdisjoint(words):
+        return False
+    return _says_phrase(_padded(words), known, cue)
+
+
+def _says_phrase(padded: str, known: Lexicon, cue: str) -> bool:
     return any(f" {phrase} " in padded for phrase in known.cues.get(cue, ()))
 
 
 def _order(said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...]) -> Order | None:
     """Which end of the timeline is wanted; words inside a time expression do not count."""
     orders: tuple[Order, ...] = ("latest", "earliest")
-    padded = _padded(said)
-    if not any(_has_phrase(padded, known, order) for order in orders):  # nearly always
+    if not any(_has_phrase(said.words, known, order) for order in orders):  # nearly always
         return None
     rest = said.text
     for each in reversed(expressions):
         if each.event is None:
             rest = rest[: each.span[0]] + "|" + rest[each.span[1] :]
-    padded = _padded(cut(rest))
+    padded = _padded(cut(rest).words)
     for phrase in known.cues.get("not_order", ()):
         padded = padded.replace(f" {phrase} ", " | ")
-    return next((order for order in orders if _has_phrase(padded, known, order)), None)
+    return next((order for order in orders if _says_phrase(padded, known, order)), None)
