@@ -58,32 +58,23 @@ def waited(what: str, seconds: float) -> None:
         each.waited(what, seconds)
 
 
-class Span:
-    """What a stage may say about itself while it runs: `span.note(found=12)`."""
+class Stage:
+    """What `Run.stage` gives, and what a stage may say about itself while it runs: `note(found=12)`.
+    One class, and no generator: a dozen are entered in every recall."""
 
-    __slots__ = ("detail",)
+    __slots__ = ("_begun", "_name", "_run", "detail")
 
-    def __init__(self) -> None:
+    def __init__(self, run: Run, name: str) -> None:
+        self._run = run
+        self._name = name
         self.detail: dict[str, Any] = {}
 
     def note(self, **detail: Any) -> None:
         self.detail.update(detail)
 
-
-class _Stage:
-    """What `Run.stage` gives: a class, since a dozen are entered in every recall and a generator
-    takes twice as long."""
-
-    __slots__ = ("_begun", "_name", "_run", "_span")
-
-    def __init__(self, run: Run, name: str) -> None:
-        self._run = run
-        self._name = name
-        self._span = Span()
-
-    def __enter__(self) -> Span:
+    def __enter__(self) -> Self:
         self._begun = self._run.begin(self._name)
-        return self._span
+        return self
 
     def __exit__(
         self,
@@ -91,7 +82,7 @@ class _Stage:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._run.finish(self._name, self._begun, self._span.detail, error)
+        self._run.finish(self._name, self._begun, self.detail, error)
 
 
 class Run:
@@ -111,8 +102,7 @@ class Run:
         self._cpu: Callable[[], float] = time.thread_time if cpu else float
         self._began = time.perf_counter() - waited
         self._on_event = on_event
-        self._lock = threading.Lock()
-        self._stages: list[StageTrace] = []
+        self._stages: list[StageTrace] = []  # threads append, which no other can come between
         self._degraded: list[Degradation] = []
         self._spans: Spans | None = None
         self.name = name
@@ -143,8 +133,8 @@ class Run:
     def elapsed_ms(self) -> float:
         return (time.perf_counter() - self._began) * 1000
 
-    def stage(self, name: str) -> _Stage:
-        return _Stage(self, name)
+    def stage(self, name: str) -> Stage:
+        return Stage(self, name)
 
     def begin(self, name: str) -> tuple[float, float, Any]:
         """The clock, the thread's own CPU, and the span that was begun."""
@@ -165,8 +155,7 @@ class Run:
         stop, used = self.elapsed_ms(), (self._cpu() - cpu) * 1000
         thread = threading.current_thread().name
         trace = _make_trace(name, start, stop, used, thread, detail)
-        with self._lock:
-            self._stages.append(trace)
+        self._stages.append(trace)
         for each in _watches:
             each.stage(self.name, trace)
         if self._spans is not None:
@@ -175,18 +164,15 @@ class Run:
             self._on_event(StageEvent(name, "stop", stop, stop - start, detail))
 
     def degrade(self, part: str, reason: str) -> None:
-        with self._lock:
-            self._degraded.append(Degradation(part, reason))
+        self._degraded.append(Degradation(part, reason))
 
     @property
     def degraded(self) -> tuple[Degradation, ...]:
-        with self._lock:
-            return tuple(self._degraded)
+        return tuple(self._degraded)
 
     @property
     def stages(self) -> tuple[StageTrace, ...]:
-        with self._lock:
-            return tuple(sorted(self._stages, key=lambda s: (s.start_ms, s.stage)))
+        return tuple(sorted(self._stages, key=lambda s: (s.start_ms, s.stage)))
 
     def timings(self) -> Mapping[str, float]:
         out: dict[str, float] = {}

@@ -185,7 +185,9 @@ def _as_cached(request: RecallRequest, options: Mapping[str, Any]) -> RecallRequ
     """Who names no time asks about the present, and that is the same for a minute."""
     if options.get("query_timestamp") is not None or options.get("as_of") is not None:
         return request
-    return replace(request, now=request.now.replace(second=0, microsecond=0))
+    from recollect.recall.request import change
+
+    return change(request, now=request.now.replace(second=0, microsecond=0))
 
 
 def _load_words(query: str, now: datetime) -> None:

@@ -117,7 +117,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
         span.note(candidates=len(pool))
     with run.stage("rerank") as span:
         pool, calibration = _rerank(with_, search, found, pool, run, line)
-        pairs = int(np.count_nonzero(~np.isnan(pool.signals.get("cross", np.nan))))
+        read = pool.signals.get("cross")
+        pairs = 0 if read is None else int(np.count_nonzero(~np.isnan(read)))
         span.note(
             by="spread" if calibration is None else ",".join(calibration.weights), pairs=pairs
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta, tzinfo
 from reprlib import Repr
 from typing import Any, cast, get_args
@@ -15,6 +15,7 @@ from recollect.language.tokens import count_tokens
 from recollect.options import BANK_PARTS, RecallOptions, When, names
 from recollect.storage.base import Filter, TagExpression, TagLeaf, TagNode
 from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, Window
+from recollect.types.making import changer, maker
 
 MAX_QUERY_TOKENS = 500
 DEEPEST_GROUP = 32  # tag groups in each other: far more than anybody writes by hand
@@ -33,6 +34,7 @@ _SWITCHES = (
 )
 RECALL_OPTIONS = names(RecallOptions)
 _NO_LIMIT = ("max_source_fact_tokens", "max_tokens_per_observation")  # what None means for these
+_BUDGETS, _VERBOSITIES, _MATCHES = map(get_args, (Budget, Verbosity, TagsMatch))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,10 @@ class RecallRequest:
     without: frozenset[str] = frozenset()  # parts left out, for ablations
 
 
+_make_request = maker(RecallRequest)
+change = changer(RecallRequest)
+
+
 def recall_request(
     query: str,
     *,
@@ -104,7 +110,7 @@ def recall_request(
         _one_of("a part of without", part, sorted(PARTS))
     if as_of is not None and query_timestamp is None and moment is not None:
         anchor = moment  # asked as of then, "last week" is the week before then
-    return RecallRequest(
+    return _make_request(
         query=_query(query),
         now=anchor,
         zone=zone_of(as_of if query_timestamp is None else query_timestamp),
@@ -126,7 +132,7 @@ def configured(
     prefer = request.prefer_observations
     if asked.get("prefer_observations") is None:
         prefer = bool(config.get("recall_prefer_observations", False))
-    return replace(request, without=request.without | off, prefer_observations=prefer)
+    return change(request, without=request.without | off, prefer_observations=prefer)
 
 
 def _query(query: str) -> str:
@@ -137,7 +143,8 @@ def _query(query: str) -> str:
             "the query is empty", hint='ask something, for example "Where does Alice work?"'
         )
     whole_text("the query", query)
-    tokens = count_tokens(query)
+    # No text has more than two tokens a character, and most questions are short.
+    tokens = count_tokens(query) if 2 * len(query) > MAX_QUERY_TOKENS else 0
     if tokens > MAX_QUERY_TOKENS:
         raise InvalidInput(
             f"the query has about {tokens} tokens, more than {MAX_QUERY_TOKENS}",
@@ -159,8 +166,10 @@ def whole_text(what: str, text: Any) -> None:
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     given = {k: v for k, v in options.items() if v is not None or k in _NO_LIMIT}
-    _one_of("budget", given.get("budget", "mid"), get_args(Budget))
-    _one_of("verbosity", given.get("verbosity", "full"), get_args(Verbosity))
+    if not given:
+        return given
+    _one_of("budget", given.get("budget", "mid"), _BUDGETS)
+    _one_of("verbosity", given.get("verbosity", "full"), _VERBOSITIES)
     for name in ("max_tokens", "max_chunk_tokens", "max_entity_tokens"):
         _whole_number(name, given.get(name), 1)
     for name in _NO_LIMIT:
@@ -241,7 +250,7 @@ def filter_types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
 def tag_filter(
     tags: Sequence[str] | None, match: TagsMatch, groups: Sequence[TagGroup] | None
 ) -> TagExpression | None:
-    _one_of("tags_match", match, get_args(TagsMatch))
+    _one_of("tags_match", match, _MATCHES)
     parts: list[TagExpression] = []
     if tags or match == "exact":
         parts.append(_leaf(tags or (), match))
@@ -275,7 +284,7 @@ def _group(group: TagGroup, depth: int = 1) -> TagExpression:
     _one_operator(group)
     if "tags" in group:
         match = group.get("match", "any_strict")
-        _one_of("match", match, get_args(TagsMatch))
+        _one_of("match", match, _MATCHES)
         return _leaf(group["tags"], match)
     for operator in ("and", "or"):
         if operator in group:
