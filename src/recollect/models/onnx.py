@@ -122,14 +122,17 @@ class _Graph:
                 yield places, batch, outputs, fed
 
     def run(self, batch: Sequence[Encoding]) -> tuple[list[NDArray[Any]], Fed]:
-        shape = (len(batch), max(map(len, batch)))
-        ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
-        for row, text in enumerate(batch):
-            size = len(text)
-            ids[row, :size] = text.ids
-            types[row, :size] = text.type_ids
-            mask[row, :size] = 1
-        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        read = [text.ids for text in batch]  # a copy each time it is asked for
+        shape = (len(batch), max(map(len, read)))
+        ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, numbers in enumerate(read):
+            ids[row, : len(numbers)] = numbers
+            mask[row, : len(numbers)] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask}
+        if "token_type_ids" in self._feeds:
+            types = feeds["token_type_ids"] = np.zeros(shape, np.int64)
+            for row, text in enumerate(batch):
+                types[row, : len(text)] = text.type_ids
         named = {name: value for name, value in feeds.items() if name in self._feeds}
         return cast("list[NDArray[Any]]", self._session.run(None, named)), Fed(ids, mask)
 

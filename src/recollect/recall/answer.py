@@ -172,7 +172,7 @@ def result_of(
         timings=run.timings(),
         degraded=run.degraded,
         nothing_known=_looked(run) and not _worth_telling(ranked, rows),
-        tokens=sum([m.tokens for m in memories]),
+        tokens=hits.tokens,
         cached=False,
         trace=_trace(view, ranked, run) if request.trace else None,
         verbosity=request.verbosity,

@@ -27,6 +27,7 @@ from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, Stage
 from recollect.types.making import maker
 
 _make_hit = maker(Hit)
+_LEVELS = (Band.NOISE, Band.MAYBE, Band.STRONG)
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,9 @@ class Packed:
         return pool.relevance.tolist(), _scores(pool, Arm.SEMANTIC), _scores(pool, Arm.KEYWORD)
 
     def scored(self) -> tuple[list[float], list[Band]]:
-        scores = self.pool.score.tolist()
-        return scores, [band_of(score, self.bands) for score in scores]
+        scores, (strong, maybe) = self.pool.score, self.bands
+        levels = np.where(scores >= strong, 2, scores >= maybe)
+        return scores.tolist(), list(map(_LEVELS.__getitem__, levels.tolist()))
 
 
 def _scores(pool: Pool, arm: Arm) -> list[float | None]:
@@ -125,6 +127,12 @@ class Hits(Sequence[Hit]):
         if not self._neighbours:
             return self._memories
         return [*self._memories, *(hit.memory for hit in self._neighbours)]
+
+    @property
+    def tokens(self) -> int:
+        """Of all texts. The column has them side by side; memories lie all over the place."""
+        own = int(self._packed.pool.columns.tokens.sum())
+        return own + sum(hit.memory.tokens for hit in self._neighbours)
 
     def columns(self) -> HitColumns:
         if self._neighbours:

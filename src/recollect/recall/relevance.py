@@ -202,7 +202,7 @@ def beside(pool: Pool) -> Numbers:
 def judge(pool: Pool, calibration: Calibration) -> Pool:
     """sigmoid(bias + Σ weight · signal)."""
     terms = {
-        name: (np.float32(weight) * pool.signals[name]).astype(np.float32)
+        name: (np.float32(weight) * pool.signals[name]).astype(np.float32, copy=False)
         for name, weight in calibration.weights.items()
         if name in pool.signals
     }

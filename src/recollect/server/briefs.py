@@ -64,7 +64,10 @@ class Briefs:
         parts[_RELEVANCE::wide] = _written(said.relevance)
         parts[_SEMANTIC::wide] = _written(said.semantic)
         parts[_KEYWORD::wide] = _written(said.keyword)
-        parts[_BAND::wide] = map(_placed, said.bands, said.hops)
+        plain = not any(said.hops)
+        parts[_BAND::wide] = (
+            map(_BANDS.__getitem__, said.bands) if plain else map(_placed, said.bands, said.hops)
+        )
         parts[0], parts[-1] = b"[{", b"}]"
         return orjson.Fragment(b"".join(parts))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import cast
 
 import numpy as np
 import orjson
@@ -100,11 +101,11 @@ class SqliteView(IndexedView):
     def load(self, keys: Iterable[int]) -> dict[int, Memory]:
         """By key, in the order asked for; one deleted meanwhile is left out."""
         wanted, held = list(keys), self._loaded
-        found = {k: held[k] for k in wanted if k in held}
-        if len(found) < len(wanted):
-            held.update(self._read([int(k) for k in wanted if k not in found]))
-            found = {int(k): held[k] for k in wanted if k in held}
-        return found
+        found = dict(zip(wanted, map(held.get, wanted), strict=True))
+        if all(found.values()):  # nearly always, and then no memory but these is touched
+            return cast("dict[int, Memory]", found)
+        held.update(self._read([int(k) for k, memory in found.items() if memory is None]))
+        return {int(k): held[k] for k in wanted if k in held}
 
     def _read(self, keys: Sequence[int]) -> Iterator[tuple[int, Memory]]:
         ns = [self.number << KEY_BITS | k for k in keys]
