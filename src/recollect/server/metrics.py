@@ -19,6 +19,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from recollect.errors import RecollectError
+from recollect.server.tally import Tally
 from recollect.telemetry import Run, watch
 from recollect.types import Arm, StageTrace
 
@@ -58,20 +59,23 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._stages = Histogram(
+        folder = os.environ.get(TOGETHER)
+        self._stages = Tally(
             "recollect_stage_seconds",
             "Stages of recalls and retains.",
             ("run", "stage"),
-            buckets=_SECONDS,
-            registry=registry,
+            _SECONDS,
+            folder,
         )
-        self._found = Histogram(
+        self._found = Tally(
             "recollect_arm_candidates",
             "How many memories each arm found.",
             ("arm",),
-            buckets=_COUNTS,
-            registry=registry,
+            _COUNTS,
+            folder,
         )
+        for tally in (self._stages, self._found):
+            registry.register(tally)
         self._cache = Counter(
             "recollect_recall_cache",
             "Recalls by what the cache had.",
@@ -91,11 +95,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        # A recall tells of fifteen; `labels` finds each anew.
+        # `labels` finds each anew.
         self._request = cache(self._requests.labels)
         self._run = cache(self._runs.labels)
-        self._stage = cache(self._stages.labels)
-        self._arm = cache(self._found.labels)
         self._unwatch: Callable[[], None] = watch(self)
 
     def watch_queue(self, operations: Operations) -> None:
@@ -110,6 +112,8 @@ class Metrics:
             return generate_latest(self.registry)
         whole = CollectorRegistry()
         MultiProcessCollector(whole)
+        for tally in (self._stages, self._found):
+            whole.register(tally)
         if self._queue is not None:
             whole.register(self._queue)
         return generate_latest(whole)
@@ -120,9 +124,9 @@ class Metrics:
     # --- as a Watch --------------------------------------------------------------------------
 
     def stage(self, run: str, trace: StageTrace) -> None:
-        self._stage(run, trace.stage).observe(trace.took_ms / 1000)
+        self._stages.observe((run, trace.stage), trace.took_ms / 1000)
         if trace.stage in _ARMS and "found" in trace.detail:
-            self._arm(trace.stage).observe(trace.detail["found"])
+            self._found.observe((trace.stage,), trace.detail["found"])
 
     def ended(self, run: Run, error: BaseException | None) -> None:
         outcome = "done" if error is None else "failed"
