@@ -133,9 +133,10 @@ class Reading(Parts):
 
     @contextmanager
     def _in_turn(self, view: View, options: RecallOptions) -> Generator[float]:
-        """For a bank on a server of which this process holds the index: that is computed here."""
+        """For a bank on a server of which this process holds the index: that is computed here. Who is
+        alone has taken a turn before anything else."""
         models = f"{self.settings.embedder} {self.settings.reranker}"
-        if isinstance(view, GatheringView) or "://" in models:
+        if self._alone or isinstance(view, GatheringView) or "://" in models:
             yield 0.0
             return
         with self._turns.taken(_patience(options)) as waited:

@@ -43,7 +43,7 @@ def boost(
     factors = {
         "recency": _nudge("recency", recency(columns, at, decay)),
         "temporal": plain if window is None else _nudge("temporal", closeness(columns, window)),
-        "proof": _nudge("proof", proof(columns)),
+        "proof": _nudge("proof", proof(columns)) if _observed(columns).any() else plain,
         "order": plain if order is None else _nudge("order", timeline(columns, order)),
         "lifecycle": _current(columns, at, superseded, lifecycle(columns, at)),
     }
@@ -136,11 +136,12 @@ def timeline(columns: Columns, order: str) -> Floats:
 
 
 def proof(columns: Columns) -> Floats:
-    observed = columns.type == _TYPES.index(MemoryType.OBSERVATION)
-    if not observed.any():
-        return np.full(len(observed), 0.5, np.float32)
     signal = np.clip(0.5 + np.log(np.maximum(columns.proof, 1)) / 10, 0, 1)
-    return np.where(observed, signal, 0.5).astype(np.float32)
+    return np.where(_observed(columns), signal, 0.5).astype(np.float32)
+
+
+def _observed(columns: Columns) -> NDArray[np.bool_]:
+    return columns.type == _TYPES.index(MemoryType.OBSERVATION)
 
 
 def lifecycle(columns: Columns, now: int) -> Floats:

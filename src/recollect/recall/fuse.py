@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from recollect.language.wishes import WISH
-from recollect.recall.pool import ArmColumn, Pool
+from recollect.recall.pool import ArmColumn, Pool, make
 from recollect.storage.base import Filter, Floats, Found, Keys, View
 from recollect.storage.ranking import distinct
 from recollect.types import Arm
@@ -46,7 +46,7 @@ def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k
     order = np.argsort(-total, kind="stable")  # keys ascend
     rank, score, keys = rank.take(order, axis=1), score.take(order, axis=1), keys[order]
     columns = {arm: ArmColumn(rank[row], score[row]) for row, arm in enumerate(arms)}
-    return Pool(keys, columns, total[order], view.columns(keys))
+    return make(keys, columns, total[order], view.columns(keys))
 
 
 LEADING = 20  # candidates, the best by fusion, whose neighbours are looked at

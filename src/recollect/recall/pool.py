@@ -104,7 +104,7 @@ class Pool:
     def only(self, rows: NDArray[np.int64]) -> Pool:
         """These candidates, in this order, with what explains their scores. What points at other
         candidates is left out."""
-        return _make(
+        return make(
             keys=self.keys[rows],
             arms={arm: ArmColumn(c.rank[rows], c.score[rows]) for arm, c in self.arms.items()},
             fused=self.fused[rows],
@@ -126,5 +126,5 @@ class Pool:
         return int(found[0]) if len(found) else None
 
 
-_make = maker(Pool)
+make = maker(Pool)
 change = changer(Pool)  # what `dataclasses.replace` does, for stages that every recall passes

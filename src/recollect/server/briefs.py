@@ -37,7 +37,7 @@ class Briefs:
     def of(self, memories: Sequence[Memory]) -> list[bytes]:
         """A JSON object for each, without its braces."""
         found = list(map(self._kept.said.get, map(id, memories)))
-        if None in found:
+        if not all(found):
             pairs = zip(found, memories, strict=True)
             return [self._new(memory) if said is None else said for said, memory in pairs]
         return cast("list[bytes]", found)

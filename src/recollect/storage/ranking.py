@@ -115,11 +115,8 @@ def top(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """The k best, best first; among equals the lower key, also at the cut."""
     if len(scores) > _SORTED_WHOLE * k:
-        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
-        above = np.flatnonzero(scores > threshold)
-        level = np.flatnonzero(scores == threshold)
-        level = level[np.argsort(keys[level], kind="stable")][: k - len(above)]
-        chosen = np.concatenate([above, level])
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        chosen = (scores >= least).nonzero()[0]  # more than k where several are level at the cut
         scores, keys = scores[chosen], keys[chosen]
     order = np.lexsort((keys, -scores))[:k]
     return keys[order], scores[order]

@@ -8,6 +8,7 @@ below the k-th best than that on both sides cannot be among the k best.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import NamedTuple
@@ -46,12 +47,15 @@ class Codes(NamedTuple):
 
     def rough(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
         """The products of all rows with a vector, and how far each may be off."""
-        codes, scales, rest = _coded(vector[None])
-        dots = np.asarray(simsimd.cdist(codes, self.codes, "dot", out_dtype="float32"))[0]
-        length = float(np.linalg.norm(vector)) + float(rest[0])
-        off = float(rest[0]) * self.length + length * self.remainder + _SUMS
+        scale = (float(np.abs(vector).max()) or 1.0) / _FULL
+        exact = vector / np.float32(scale)
+        codes = np.rint(exact)
+        rest = scale * _length(exact - codes)  # one vector: `_coded` is for many
+        asked = codes.astype(np.int8)[None]
+        dots = np.asarray(simsimd.cdist(asked, self.codes, "dot", out_dtype="float32"))[0]
+        off = rest * self.length + (_length(vector) + rest) * self.remainder + _SUMS
         dots *= self.scales
-        dots *= scales[0]
+        dots *= np.float32(scale)
         return dots, off
 
     def near(self, vectors: NDArray[np.float32], floor: float) -> RoughPairs:
@@ -97,8 +101,8 @@ class Coding:
             finally:
                 self._lock.release()
         made, count = self._made, len(vectors)
-        if len(made.scales) < count:
-            return None
+        if len(made.scales) <= count:
+            return made if len(made.scales) == count else None
         return made._replace(codes=made.codes[:count], scales=made.scales[:count])
 
     def _make_more(self, vectors: NDArray[np.float16]) -> None:
@@ -121,6 +125,10 @@ class Coding:
                 max(self._made.length, float(lengths.max()) ** 0.5),
                 max(self._made.remainder, float(remainders.max())),
             )
+
+
+def _length(vector: NDArray[np.float32]) -> float:
+    return math.sqrt(float(vector.dot(vector)))
 
 
 def _coded(
