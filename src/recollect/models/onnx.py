@@ -26,6 +26,7 @@ from recollect.language.passage import Passage
 from recollect.models.base import Encoded
 from recollect.models.folder import ModelFolder, read_folder
 from recollect.models.runtime import onnxruntime
+from recollect.models.words import Words
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -72,6 +73,15 @@ class _Graph:
         if small is None:
             return self
         return _Graph(replace(self.folder, graph=small), self._threads, beside=self)
+
+    @cached_property
+    def _words(self) -> Words:
+        return Words(self._tokenizer)
+
+    def skimmed(self, text: str, prefix: str) -> list[Encoding]:
+        """As `windows`, of a text of which nothing but its tokens is asked."""
+        tokens = self._words.tokens(prefix + text, SKIMMED)
+        return self.windows(text, prefix) if tokens is None else [cast("Encoding", tokens)]
 
     def pair(self, query: str, passage: str) -> Encoding:
         most = self.folder.max_length * _CHARACTERS_A_TOKEN
@@ -230,7 +240,8 @@ class OnnxEmbedder:
         if not texts:
             none = np.empty((0, self._dimensions), dtype=np.float32)
             return Encoded(none, () if late is not None else None)
-        parts = [self._graph.windows(text, prefix) for text in texts]
+        read = self._graph.skimmed if skim else self._graph.windows
+        parts = [read(text, prefix) for text in texts]
         windows = [window for part in parts for window in part]
         whose = [text for text, part in zip(texts, parts, strict=True) for _ in part]
         order: list[int] = []
@@ -270,8 +281,8 @@ class OnnxEmbedder:
             else:
                 weights = mask[:, :, None].astype(np.float32)
                 pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9)
-        return (pooled / norms).astype(np.float32, copy=False)
+        lengths = np.sqrt((pooled * pooled).sum(axis=1, keepdims=True))
+        return (pooled / np.maximum(lengths, 1e-9)).astype(np.float32, copy=False)
 
     def _kept(
         self, tokens: NDArray[np.int8], fed: Fed, muted: Sequence[NDArray[np.bool_] | None]
