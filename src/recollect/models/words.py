@@ -37,9 +37,12 @@ class Words:
         same = tuple(type(part).__name__ for part in parts) == _KINDS and parts[0].lowercase
         self._ends = ends if same and len(ends) == 2 else None  # before and after every text
         self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
-        self._word = lru_cache(_KEPT)(
-            lambda word: tokenizer.encode(word, add_special_tokens=False).ids
-        )
+
+        @lru_cache(_KEPT)
+        def ids(word: str) -> list[int]:
+            return tokenizer.encode(word, add_special_tokens=False).ids
+
+        self._ids = ids
 
     def tokens(self, text: str, most: int) -> Tokens | None:
         """As the tokenizer has them; None for what is not plain, or has more than so many."""
@@ -49,6 +52,6 @@ class Words:
             return None
         found = Tokens(self._ends[:1])
         for word in _WORD.findall(text.lower()):
-            found += self._word(word)
+            found += self._ids(word)
         found += self._ends[1:]
         return found if len(found) <= most else None

@@ -1,8 +1,7 @@
 """Retrieve: the four arms, concurrently.
 
-Keyword needs no vector, so it may run while the query is embedded; graph and temporal start
-together once semantic is done. In a bank that is searched sooner than an arm is handed to a worker, they run
-one after the other. A store on a server is first told all that the arms will ask,
+Keyword needs no vector, so it runs while the query is embedded; graph and temporal start
+together once semantic is done. A store on a server is first told all that the arms will ask,
 and answers in one go. An arm that fails or is late is left out, and the result says so; the
 recall goes on.
 """
