@@ -50,9 +50,12 @@ NEVER = 10**9
 VARIANTS: tuple[dict[str, float], ...] = (
     {"BRIDGES": 0},
     {},
-    {"LONG": NEVER},  # names alone
+    {"LONG": NEVER, "LIKEST": 0},  # names alone
     {"COMMON": 0},  # likeness alone
     {"SAME_DAY": 0},  # names and likeness
+    {"LIKEST": 0},
+    {"LIKEST": 0.5},
+    {"LIKEST": 0.9},
     {"LONG": 1},  # likeness in full for short questions, too
     {"LIFT": 0.5},
     {"LIFT": 0.9},

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from recollect import Recollect
 from recollect.language.entities import EntityResolver
 from recollect.recall.boost import DAY
-from recollect.recall.bridge import CEILING, COMMON, LONG, bridge
+from recollect.recall.bridge import CEILING, COMMON, LONG, PLAIN, bridge
 from recollect.recall.pool import Pool
 from recollect.recall.request import recall_request
 from recollect.recall.understand import understand
@@ -113,6 +113,31 @@ def test_the_shorter_the_question_the_less_likeness_counts() -> None:
     long = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=vectors)
     short = bridged([0.6, 0.01], [[], []], text=SHORT, vectors=vectors)
     assert 0.01 < short.relevance[1] < long.relevance[1]
+
+
+def around(*cosines: float) -> Floats:
+    """The first vector, and others at these cosines from it."""
+    return np.array([[1, 0], *([c, math.sqrt(1 - c * c)] for c in cosines)], np.float32)
+
+
+def test_where_all_are_alike_the_likest_is_lifted_further_for_a_long_request() -> None:
+    alike = [0.7 - 0.001 * n for n in range(40)]
+    among = bridged([0.6] + [0.01] * 41, [[]] * 42, text=REQUEST, vectors=around(0.8, *alike))
+    alone = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=around(0.8))
+    assert among.relevance[1] > 1.5 * among.relevance[2] > 1.4 * among.relevance[41]
+    assert among.relevance[1] > alone.relevance[1]  # there it has nobody to stand out from
+
+
+def test_for_a_plain_question_the_likest_is_lifted_as_far_as_it_is_alike() -> None:
+    plain = " ".join(["word"] * PLAIN)
+    among = bridged([0.6] + [0.01] * 3, [[]] * 4, text=plain, vectors=around(0.8, 0.5, 0.5))
+    alone = bridged([0.6, 0.01], [[], []], text=plain, vectors=around(0.8))
+    assert among.relevance[1] == alone.relevance[1] > 0.01
+
+
+def test_those_as_like_as_each_other_do_not_stand_out() -> None:
+    level = bridged([0.6] + [0.01] * 3, [[]] * 4, text=REQUEST, vectors=around(0.7, 0.7, 0.6999))
+    assert level.relevance[1] == pytest.approx(level.relevance[3], rel=0.01)
 
 
 def at(*hours: int) -> dict[str, list[int]]:

@@ -7,7 +7,8 @@ several places that tell of one thing. So the best hits are bridges. A candidate
 - for a name that both hold and nobody asked for: the further, the rarer the name is among the candidates
   and the fewer other names the candidate holds;
 - for its likeness, if the query is long: a short question has its answer in one place, and what is
-  like that is not the answer;
+  like that is not the answer. Where everything is alike, as in notes of one project, it is the
+  likest that belong to the bridge;
 - for the day on which both happened: records of one day tell of one thing more often than not. In a
   conversation everything was said that day, and the turns beside are what belongs to a turn.
 
@@ -39,9 +40,13 @@ CEILING = 0.35
 COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
 LONG = 20  # words of a query from which on likeness counts in full
+PLAIN = 10  # words up to which to be the likest does not count
+LIKEST = 0.7  # of what is left of the way, for the one that is most like the bridge
+AMONG = 30  # others: one that is no liker than the last of them is not among the likest
 
 Days = NDArray[np.int64]
 _NONE = -1
+_EVEN = 0.03  # cosine: those that differ by less are as like as each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +68,34 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The candidates' vectors, and from which cosine on two of them are alike."""
+    """The candidates' vectors, from which cosine on two of them are alike, and the query's words."""
 
     vectors: Floats
     bar: float
-    weight: float
+    words: int
 
-    def of(self, row: int) -> Numbers:
+    def of(self, row: int) -> tuple[Numbers, Numbers]:
+        """How like each candidate is, in [0, 1], and whether it is among the likest: 1 for the first of them."""
         cosine = np.einsum("ij,j->i", self.vectors, self.vectors[row]).astype(np.float64)
-        return self.weight * np.clip((cosine - self.bar) / (1 - self.bar), 0, 1)
+        alike = np.clip((cosine - self.bar) / (1 - self.bar), 0, 1)
+        long = min(max((self.words - PLAIN) / (LONG - PLAIN), 0.0), 1.0)
+        return min(1.0, self.words / LONG) * alike, long * _likest(cosine, row)
+
+
+def _likest(cosine: Numbers, row: int) -> Numbers:
+    """How far each stands out; the fourth power, so that it is the first few."""
+    others = np.sort(np.delete(cosine, row))[::-1]
+    if len(others) < 2:
+        return np.zeros(len(cosine))
+    least = others[min(AMONG, len(others) - 1)]
+    return np.clip((cosine - least) / max(others[0] - least, _EVEN), 0, 1) ** 4
 
 
 def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool:
     """Among the first `limit` candidates; two whose cosine is at least `bar` are alike."""
     keys = pool.keys[:limit]
     names = leading(view.entities_of(keys), query.entities)
-    alike = Likeness(view.vectors(keys), bar, min(1.0, len(query.text.split()) / LONG))
+    likeness = Likeness(view.vectors(keys), bar, len(query.text.split()))
     days = days_of(pool.columns, len(keys))
     own = _logits(pool.relevance[: len(keys)])
     reached, over = own.copy(), np.full(len(pool), _NONE)
@@ -88,7 +105,9 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
         # The best as things stand by now; of equals the one that was fused best.
         row = int(np.where(left, reached, -np.inf).argmax())
         left[row] = False
-        share = LIFT * np.maximum(names.shared_with(row), alike.of(row))
+        alike, likest = likeness.of(row)
+        share = np.maximum(names.shared_with(row), alike)
+        share = LIFT * (share + (1 - share) * LIKEST * likest)
         share += (1 - share) * SAME_DAY * same_day(days, row)
         lifted = own + share * np.maximum(min(reached[row], ceiling) - own, 0)
         better = np.flatnonzero(lifted > reached)
