@@ -201,6 +201,11 @@ def scale(name: str, result: Json, pages: Pages) -> list[str]:
         "recalls a second, reranker off, 1 / 8 callers": lambda s: " / ".join(
             f"{c['per_second']:.0f}" for c in s.get("callers_off", ())
         ),
+        "… 8 callers in a process for each core": lambda s: (
+            f"{s['callers_off_processes']['per_second']:.0f}"
+            if "callers_off_processes" in s
+            else "–"
+        ),
         "retain, CPU ms a fact, batches of 100": lambda s: f"{s['retain_batch']['cpu_ms']:.2f}",
         "retain, CPU ms, one fact alone": lambda s: f"{s['retain_single']['cpu_p50']:.1f}",
         "RSS, MB": lambda s: f"{s['rss_mb']:.0f}",
