@@ -259,6 +259,31 @@ def test_a_turn_is_told_when_its_stamp_says(
     assert held.mentioned_at == datetime.fromisoformat(told).replace(tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("stamps", "told"),
+    [
+        (("08/05/2023, 22:31", "13/05/2023, 9:02"), ("2023-05-08T22:31", "2023-05-13T09:02")),
+        (("5/8/23, 10:31 PM", "5/13/23, 9:02 AM"), ("2023-05-08T22:31", "2023-05-13T09:02")),
+        (("08.05.23, 22:31", "09.05.23, 09:02"), ("2023-05-08T22:31", "2023-05-09T09:02")),
+        (("2023-05-08 22:31", "2023-05-09 09:02"), ("2023-05-08T22:31", "2023-05-09T09:02")),
+        (("08/05/2023, 22:31", "09/05/2023, 09:02"), ("2026-01-02", "2026-01-02")),  # May, or not
+    ],
+)
+@pytest.mark.parametrize("form", ["{} - ", "[{}] "])
+def test_a_messenger_s_log_is_a_talk_and_its_stamps_tell_how_days_are_written(
+    memory: recollect.Recollect, form: str, stamps: tuple[str, str], told: tuple[str, str]
+) -> None:
+    first, second = map(form.format, stamps)
+    log = f"{first}Ann: I keep bees now.\nTwo hives!\n\u200e{second}Bo Lee: Lovely, bring honey."
+    memory.retain("b", log, timestamp="2026-01-02")
+    held = {m.speaker: (m.text, m.mentioned_at) for m in memory.memories("b")}
+    times = [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in told]
+    assert held == {
+        "Ann": ("I keep bees now.\nTwo hives!", times[0]),
+        "Bo Lee": ("Lovely, bring honey.", times[1]),
+    }
+
+
 # --- refusals ----------------------------------------------------------------------------------
 
 REFUSED = [

@@ -19,9 +19,14 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,})\s*$")
 _ITEM = re.compile(r"(\s*)(?:[-*+•–]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
 _TABLE = re.compile(r"\s*\|.*\|\s*$")
-_STAMP = r"(?:[\[(](?P<stamp>[^\])\n]{3,40})[\])]\s*)?"
+# "[2023-05-08 13:56] ", or as messengers write it: "13/05/2023, 22:31 - ", "5/13/23, 10:31 PM - ".
+_STAMP = r"[\[(](?P<stamp>[^\])\n]{3,40})[\])]\s*"
+_LOGGED = (
+    r"(?P<logged>\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?\s\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
+    r"(?:\s?[AaPp]\.?[Mm]\.?)?)\s[-–]\s"
+)
 _TURN = re.compile(
-    rf"\s*{_STAMP}(?:\*\*)?(?P<label>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{0,2}})(?:\*\*)?"
+    rf"[\s\u200e\ufeff]*(?:{_STAMP}|{_LOGGED})?(?:\*\*)?(?P<label>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{0,2}})(?:\*\*)?"
     r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?[:：](?:\*\*)?\s+(?=\S)"
 )
 
@@ -179,10 +184,14 @@ def speaker_of(text: str) -> str | None:
     return match.group("label") if _speaks(match.group("label"), 1, 1, given_names()) else None
 
 
+def _told(match: re.Match[str]) -> str | None:
+    return match.group("stamp") or match.group("logged") or match.group("late")
+
+
 def _doubtful(match: re.Match[str]) -> bool:
     """Whether a line by itself may be no turn: where brackets tell of who is named rather than when ("Bob
     (the plumber): 555-1234"), and where a word is a name as well ("mark: this as important")."""
-    label, told = match.group("label"), match.group("stamp") or match.group("late")
+    label, told = match.group("label"), _told(match)
     if told is not None:
         return not any(c.isdigit() for c in told)
     everyday = label[0].islower() and label.split()[0] in name_like_words()
@@ -263,6 +272,6 @@ def _read_turn(
     start = lines[index].start
     start += len(turn.string) - len(turn.string.lstrip())
     end = lines[last - 1].end
-    stamp = turn.group("stamp") or turn.group("late")
+    stamp = _told(turn)
     body = (lines[index].start + turn.end(), end)
     return Block("turn", (start, end), body, "", turn.group("label"), stamp), last

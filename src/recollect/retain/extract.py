@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import lru_cache
 from hashlib import blake2b
 
 import orjson
 
-from recollect.errors import InvalidInput
 from recollect.ids import new_id
-from recollect.language.dates import parse_when
-from recollect.language.time import Grain, read_times
 from recollect.language.tokens import count_tokens
 from recollect.retain.chunk import chunk, statements
 from recollect.retain.items import Fact, Item, Relation
 from recollect.retain.reading import Reader
+from recollect.retain.stamps import Stamps
 from recollect.types import MemoryType
 
 CHUNK_TOKENS = 400
-_ANY = datetime(2000, 1, 1, tzinfo=UTC)  # what is read with its year is the same seen from any day
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_EITHER = re.compile(
-    r"(?<!\d)(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-]\d{4}"
-)  # 8 May or 5 August
-_EXACT = (Grain.SECOND, Grain.MINUTE, Grain.HOUR, Grain.DAY)
 CAUSED = 0.8  # weight of a cause that an LLM names: as of one that the text names outright
 
 
@@ -117,18 +106,20 @@ def _put_together(
 def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
     pieces = chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)
     starts = [piece.span[0] for piece in pieces]
+    told = statements(text, count=count_tokens)
+    stamps = Stamps.of(found.stamp for found in told)
     facts = [
         replace(
             shared,
             text=found.text,
             context=_joined(shared.context, found.heading),
             speaker=found.speaker or shared.speaker,
-            said_at=_stamp(found.stamp) or shared.said_at,
-            zone=shared.zone if _stamp(found.stamp) is None else None,
-            dated=shared.dated or _stamp(found.stamp) is not None,
+            said_at=said_at or shared.said_at,
+            zone=shared.zone if said_at is None else None,
+            dated=shared.dated or said_at is not None,
             chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
         )
-        for found in statements(text, count=count_tokens)
+        for found, said_at in ((found, stamps.said_at(found.stamp)) for found in told)
     ]
     return facts, [piece.text for piece in pieces]
 
@@ -182,20 +173,6 @@ def _group(facts: Iterable[Fact], at: int) -> tuple[list[Fact], list[str]]:
 
 def _joined(context: str | None, heading: str) -> str | None:
     return " > ".join(part for part in (context, heading) if part) or None
-
-
-@lru_cache(maxsize=1024)
-def _stamp(stamp: str | None) -> datetime | None:
-    """A clock time alone, or a day that may be another, says nothing: the item's own time stands."""
-    if stamp is None:
-        return None
-    try:
-        return parse_when(stamp)
-    except InvalidInput:
-        if not _YEAR.search(stamp) or _EITHER.search(stamp):
-            return None
-    found = [each for each in read_times(stamp, _ANY) if each.range and each.grain in _EXACT]
-    return found[0].range.start if len(found) == 1 and found[0].range else None
 
 
 def _hash(members: Sequence[Item]) -> bytes:
