@@ -54,9 +54,9 @@ VARIANTS: tuple[dict[str, float], ...] = (
     {"COMMON": 0},  # likeness alone
     {"SAME_DAY": 0},  # names and likeness
     {"LIKEST": 0},
-    {"LIKEST": 0.5},
-    {"LIKEST": 0.9},
-    {"LONG": 1},  # likeness in full for short questions, too
+    {"LIKEST": 0.7},
+    {"LIKEST": 1},
+    {"LONG": 1, "LIKEST": 0},  # likeness in full for short questions, too
     {"LIFT": 0.5},
     {"LIFT": 0.9},
     {"CEILING": 0.1},

@@ -41,7 +41,7 @@ COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
 LONG = 20  # words of a query from which on likeness counts in full
 PLAIN = 10  # words up to which to be the likest does not count
-LIKEST = 0.7  # of what is left of the way, for the one that is most like the bridge
+LIKEST = 0.9  # of what is left of the way, for the one most like the bridge, by how like it is
 AMONG = 30  # others: one that is no liker than the last of them is not among the likest
 
 Days = NDArray[np.int64]
@@ -75,15 +75,15 @@ class Likeness:
     words: int
 
     def of(self, row: int) -> tuple[Numbers, Numbers]:
-        """How like each candidate is, in [0, 1], and whether it is among the likest: 1 for the first of them."""
+        """How like each candidate is, and how much that says of it as one of the likest; in [0, 1]."""
         cosine = np.einsum("ij,j->i", self.vectors, self.vectors[row]).astype(np.float64)
         alike = np.clip((cosine - self.bar) / (1 - self.bar), 0, 1)
         long = min(max((self.words - PLAIN) / (LONG - PLAIN), 0.0), 1.0)
-        return min(1.0, self.words / LONG) * alike, long * _likest(cosine, row)
+        return min(1.0, self.words / LONG) * alike, long * alike * _standing_out(cosine, row)
 
 
-def _likest(cosine: Numbers, row: int) -> Numbers:
-    """How far each stands out; the fourth power, so that it is the first few."""
+def _standing_out(cosine: Numbers, row: int) -> Numbers:
+    """How far each does among the likest, 1 for the first; the fourth power, so that it is a few."""
     others = np.sort(np.delete(cosine, row))[::-1]
     if len(others) < 2:
         return np.zeros(len(cosine))
