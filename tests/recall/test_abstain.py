@@ -116,7 +116,8 @@ def test_the_floor_alone_decides_among_as_many_as_fit_a_prompt(
         {"text": m.text, "timestamp": m.mentioned_at} for m in memory.memories(diary, limit=size)
     ]
     assert len(memory.retain(f"few-{size}", told).new) == size
-    trace = memory.recall(f"few-{size}", told[0]["text"], trace=True).trace
+    somebody = told[0]["text"].split()[0]
+    trace = memory.recall(f"few-{size}", f"What is {somebody}'s shoe size?", trace=True).trace
     assert trace is not None
     stage = next(s for s in trace.stages if s.stage == "answerable")
     assert (stage.detail["floor"] != calibrations("recollect-embed-4")["cross"].maybe) is fitted
@@ -186,3 +187,19 @@ def test_what_lies_in_the_time_that_alone_was_asked_for_does_not_score_like_nois
     result = memory.recall(story, query, query_timestamp="2026-06-30", min_score=0.25)
     assert {"bread", "trip"} <= {h.id for h in result}
     assert "job" not in {h.id for h in result}  # of March
+
+
+def test_a_strong_hit_is_not_denied_though_it_holds_no_word_of_the_question(
+    memory: Recollect,
+) -> None:
+    bought = [
+        f"{who} went to the {shop} and bought {count} {what}."
+        for who, shop in (("Ann", "shop"), ("Bob", "market"), ("Cy", "fair"), ("Ed", "mall"))
+        for count in (2, 3, 4, 5)
+        for what in ("apples", "pens", "chairs", "lamps")
+    ]
+    told = [{"id": "fall", "text": "Mum broke her hip on the icy stairs."}]
+    memory.retain("family", [*told, *({"text": text} for text in bought)])
+    result = memory.recall("family", "What injured my mother?", query_timestamp=ANCHOR)
+    assert not result.nothing_known
+    assert (result.results[0].id, result.results[0].band) == ("fall", Band.STRONG)

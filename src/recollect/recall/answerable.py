@@ -5,8 +5,9 @@ the bank. It does not see that a question about a known person asks for somethin
 best candidate is about the right person. So the decision is a small logistic model of its own over
 the query and its best candidate, fitted (`training/fit_abstain.py`) on questions that a bank can
 answer and on the same questions after their answers were taken out of it. Where its signals say
-little (no vector, few memories, a time that decides, links that lead there) the floor decides; when
-nothing but a time is asked for ("What happened last spring?"), whatever lies in it is an answer.
+little (no vector, few memories, a time that decides, links that lead there), and where relevance is
+sure by itself, the floor decides; when nothing but a time is asked for ("What happened last
+spring?"), whatever lies in it is an answer.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ def answerable(
     if query.time_pull.alone and _in_time(pool, best):
         return Verdict(True, float(pool.score[best]), 0.0, {})
     weights = None if calibration is None else fitted(model).get(stage_of(calibration))
-    if weights is None or not measured(view, query, found, pool, best):
+    # A hit that is rated strong is not denied: that would be to contradict oneself.
+    strong = calibration is not None and float(pool.relevance[best]) >= calibration.strong
+    if weights is None or strong or not measured(view, query, found, pool, best):
         score = float(pool.score[best])
         return Verdict(score >= floor, score, floor, {})
     signals = signals_of(view, query, pool, best)
