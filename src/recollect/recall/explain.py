@@ -21,6 +21,7 @@ MEANING: Mapping[str, str] = {
     "semantic": "similarity of meaning",
     "around": "similarity of the turns around it",
     "keyword": "share of the query's keywords covered",
+    "exact": "identifiers held to the letter, by their share of the query",
     "late": "late interaction, token by token",
     "late_before": "late interaction gained with the turn before",
     "beside": "relevance of the best turn beside it",

@@ -83,6 +83,7 @@ def evidence(
         if vector is None
         else around(view, vector, similar, pool, allowed, limit),
         "keyword": _keyword(view, query, pool) if Arm.KEYWORD in pool.arms else nothing,
+        "exact": _exact(view, query, pool) if query.identifiers else nothing,
         "graph": nothing if graph is None else np.where(graph.rank, graph.score, 0) / np.float32(3),
         "window": _window(view, query, pool.columns, allowed),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
@@ -95,6 +96,17 @@ def _keyword(view: View, query: Query, pool: Pool) -> Floats:
     """The share of what the query's words could score, also of what only other arms found."""
     ceiling = np.float32(max(view.keyword_ceiling(query.hashes), 1e-9))
     return view.keyword_scores(query.hashes, pool.keys) / ceiling
+
+
+def _exact(view: View, query: Query, pool: Pool) -> Floats:
+    """The share of what the query's words could score that falls to identifiers which a candidate holds to
+    the letter: to a model `as_of` is three little words."""
+    ceiling = max(view.keyword_ceiling(query.hashes), 1e-9)
+    held = np.zeros(len(pool), np.float32)
+    for name in query.identifiers:
+        share = view.keyword_ceiling(tuple({*name} & {*query.hashes})) / ceiling
+        held += np.float32(share) * (view.keyword_scores(name[-1:], pool.keys) > 0)
+    return held
 
 
 def _wish(view: View, pool: Pool) -> Floats:

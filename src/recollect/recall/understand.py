@@ -8,7 +8,8 @@ from datetime import UTC, timedelta
 from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
-from recollect.language.terms import content_terms, query_terms, term_hash
+from recollect.language.entities.technical import technical_spans
+from recollect.language.terms import content_terms, query_terms, term_hash, terms
 from recollect.language.time import QueryTime, TimeRange, read_query
 from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
@@ -68,6 +69,7 @@ class Query:
     text: str
     terms: tuple[str, ...]
     hashes: tuple[int, ...]
+    identifiers: tuple[tuple[int, ...], ...]  # of each its parts and, last, all of it
     entities: tuple[int, ...]  # of the bank, named in the query
     names: int  # how many names the query has
     strangers: tuple[str, ...]  # those of them that the bank does not know
@@ -87,7 +89,7 @@ class Query:
 
 
 def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
-    terms = query_terms(request.query)
+    asked = query_terms(request.query)
     named = _named(request.query, resolver)
     time = read_query(request.query, request.now.astimezone(request.zone or UTC))
     window, parts = request.window, ()
@@ -97,8 +99,9 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         parts = tuple(Window(part.start, part.end) for part in time.parts)
     return Query(
         request.query,
-        terms,
-        tuple(term_hash(t) for t in terms),
+        asked,
+        tuple(term_hash(t) for t in asked),
+        _identifiers(request.query),
         named.entities,
         named.names,
         named.strangers,
@@ -137,17 +140,24 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     named = _named(text, resolver)
     if not named.entities or not OPEN.issuperset(content_terms(named.rest)):
         return dated
-    terms = query_terms(text)
+    asked = query_terms(text)
     return replace(
         dated,
         text=text,
-        terms=terms,
-        hashes=tuple(term_hash(t) for t in terms),
+        terms=asked,
+        hashes=tuple(term_hash(t) for t in asked),
+        identifiers=_identifiers(text),
         entities=named.entities,
         names=named.names,
         strangers=named.strangers,
         rest=named.rest,
     )
+
+
+def _identifiers(text: str) -> tuple[tuple[int, ...], ...]:
+    """What is called by its very letters: `as_of`, src/app.py, PROJ-1234."""
+    spans = (text[start:end] for start, end in technical_spans(text))
+    return tuple(tuple(map(term_hash, terms(name))) for name in spans if not name.count(" "))
 
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
