@@ -93,6 +93,68 @@ def test_in_a_talk_they_are_turns(text: str, speakers: list[str]) -> None:
     assert [s.speaker for s in statements(text)] == speakers
 
 
+def told(text: str) -> list[tuple[str | None, str]]:
+    return [(each.speaker, each.text) for each in statements(text)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Like this:\n\n```bash\n# install it first\npip install foo\n```\n\nThat is all.",
+        "Like this:\n```yaml\nAnna: 3\nUser: root\n```",
+        "```yaml\n# who\nUser: root\n```",
+        "In a list:\n1. so\n      ```yaml\n      User: root\n      ```",
+        "An open fence:\n```bash\npip install foo",
+    ],
+)
+def test_code_in_an_answer_is_part_of_it(answer: str) -> None:
+    text = f"User: How?\nAssistant: {answer}\nUser: Thanks, I use Debian."
+    assert told(text) == [
+        ("User", "How?"),
+        ("Assistant", answer),
+        ("User", "Thanks, I use Debian."),
+    ]
+
+
+def test_headings_in_an_answer_are_part_of_it() -> None:
+    answer = "Sure!\n\n## You need\n- 500 g flour\n\n## Steps\n1. mix"
+    text = f"# Monday\nUser: A recipe?\nAssistant: {answer}\n\n# Tuesday\nUser: Thanks!"
+    assert told(text) == [("User", "A recipe?"), ("Assistant", answer), ("User", "Thanks!")]
+    assert [each.heading for each in statements(text)] == ["Monday", "Monday", "Tuesday"]
+
+
+def test_a_heading_ends_what_people_say() -> None:
+    assert told("Ann: Let us use Postgres.\n\n## Decisions\n- Postgres") == [
+        ("Ann", "Let us use Postgres."),
+        (None, "Postgres"),
+    ]
+
+
+@pytest.mark.parametrize("form", ["5/13/23, 10:3{} PM - ", "[13/05/2023, 22:3{}:05] "])
+def test_in_a_log_every_stamp_begins_something_else(form: str) -> None:
+    lines = (
+        "Messages are end-to-end encrypted.",
+        "Ann: Are you coming?",
+        "Bob Smith: Yes, tomorrow\nwith the kids",
+        'Ann changed the subject to "Trip: Rome"',
+        "~\u202fSiân O'Hara 🌻: Me too",
+        "\u202a+49 151 2345678\u202c: Who is this?",
+        "Note: this is no name",
+    )
+    log = "\n".join(form.format(number) + line for number, line in enumerate(lines))
+    assert told(log) == [
+        (None, "Messages are end-to-end encrypted."),
+        ("Ann", "Are you coming?"),
+        ("Bob Smith", "Yes, tomorrow\nwith the kids"),
+        (None, 'Ann changed the subject to "Trip: Rome"'),
+        ("Siân O'Hara 🌻", "Me too"),
+        ("+49 151 2345678", "Who is this?"),
+        (None, "Note: this is no name"),
+    ]
+    assert all(each.stamp in form.format(n) for n, each in enumerate(statements(log)) if each.stamp)
+    assert all(each.stamp for each in statements(log))
+
+
 def test_a_labelled_note_is_no_turn() -> None:
     found = statements("Note: the server is down.\nStatus: open")
     assert all(s.speaker is None for s in found)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.retain.talk import Said, Talk, is_role, label_end, talk_in
 
 __all__ = ["Block", "blocks"]
 
@@ -19,29 +18,7 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,})\s*$")
 _ITEM = re.compile(r"(\s*)(?:[-*+•–]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
 _TABLE = re.compile(r"\s*\|.*\|\s*$")
-# "[2023-05-08 13:56] ", or as messengers write it: "13/05/2023, 22:31 - ", "5/13/23, 10:31 PM - ".
-_STAMP = r"[\[(](?P<stamp>[^\])\n]{3,40})[\])]\s*"
-_LOGGED = (
-    r"(?P<logged>\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?\s\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
-    r"(?:\s?[AaPp]\.?[Mm]\.?)?)\s[-–]\s"
-)
-_TURN = re.compile(
-    rf"[\s\u200e\ufeff]*(?:{_STAMP}|{_LOGGED})?(?:\*\*)?(?P<label>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{0,2}})(?:\*\*)?"
-    r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?[:：](?:\*\*)?\s+(?=\S)"
-)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ROLES = _words("user assistant system agent ai bot human me you customer support")
-# Labels of notes, not of people.
-_NOT_SPEAKERS = _words("""note notes warning todo fixme example examples summary status address subject from to cc
-    date time title name email phone tags topic context result results answer question q a
-    update important tip hint error usage input output goal goals plan step problem solution
-    cause effect http https key value type location price cost total deadline owner priority
-    description decision decisions action actions agenda attendees reminder fact lesson""")
+_OPENING = re.compile(r"\s*(```+|~~~+)[^`]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +37,7 @@ class Block:
 class _Line:
     text: str
     start: int
+    code: bool = False  # between fences: nothing in it is a heading, nor does anybody speak
 
     @property
     def end(self) -> int:
@@ -97,7 +75,7 @@ class _Headings:
 def blocks(text: str) -> Iterator[Block]:
     """Every non-blank line is part of one block, or of a heading that a block carries."""
     lines = _lines(text)
-    speakers = _speakers(lines)
+    talk = talk_in(line.text for line in lines if not line.code)
     headings = _Headings()
     index = 0
     while index < len(lines):
@@ -113,7 +91,7 @@ def blocks(text: str) -> Iterator[Block]:
             headings.enter(level, title, (line.start, lines[after - 1].end))
             index = after
             continue
-        block, index = _read(text, lines, index, speakers)
+        block, index = _read(text, lines, index, talk)
         yield Block(block.kind, block.span, block.body, headings.use(), block.speaker, block.stamp)
     yield from _orphan(headings)
 
@@ -127,11 +105,29 @@ def _orphan(headings: _Headings) -> Iterator[Block]:
 
 
 def _lines(text: str) -> list[_Line]:
-    found: list[_Line] = []
+    found = text.split("\n")
+    code = _fenced(found)
+    lines: list[_Line] = []
     start = 0
-    for line in text.split("\n"):
-        found.append(_Line(line, start))
+    for number, line in enumerate(found):
+        lines.append(_Line(line, start, number in code))
         start += len(line) + 1
+    return lines
+
+
+def _fenced(lines: list[str]) -> set[int]:
+    """The lines between fences, also of a fence that opens right after a name. One that is never
+    closed was no fence: a talk goes on after it."""
+    found: set[int] = set()
+    opened, mark = 0, ""
+    for number, line in enumerate(lines):
+        bare = line.strip()
+        if mark and bare.startswith(mark) and not bare.strip(mark[0]):
+            found.update(range(opened + 1, number + 1))
+            mark = ""
+        elif not mark and ("```" in line or "~~~" in line):
+            opening = _OPENING.match(line, label_end(line))
+            opened, mark = number, opening.group(1) if opening else ""
     return found
 
 
@@ -157,71 +153,19 @@ def _opens(line: _Line) -> Kind:
     return "paragraph"
 
 
-def _speakers(lines: list[_Line]) -> frozenset[str]:
-    """Labels that speak: a role, a given name, or one that comes back in the text."""
-    labels: Counter[str] = Counter()
-    sure: set[str] = set()
-    for line in lines:
-        match = _TURN.match(line.text) if ":" in line.text or "：" in line.text else None
-        if match:
-            labels[match.group("label")] += 1
-            sure |= set() if _doubtful(match) else {match.group("label")}
-    if not labels:
-        return frozenset()
-    names = given_names()
-    speaking = {
-        label for label, times in labels.items() if _speaks(label, times, len(labels), names)
-    }
-    talk = any(label in sure or labels[label] > 1 for label in speaking)
-    return frozenset(speaking) if talk else frozenset()
-
-
-def speaker_of(text: str) -> str | None:
-    """Who says a text that opens with "Ann: …", if that is a role or a given name."""
-    match = _TURN.match(text) if ":" in text or "：" in text else None
-    if match is None or _doubtful(match):
-        return None
-    return match.group("label") if _speaks(match.group("label"), 1, 1, given_names()) else None
-
-
-def _told(match: re.Match[str]) -> str | None:
-    return match.group("stamp") or match.group("logged") or match.group("late")
-
-
-def _doubtful(match: re.Match[str]) -> bool:
-    """Whether a line by itself may be no turn: where brackets tell of who is named rather than when ("Bob
-    (the plumber): 555-1234"), and where a word is a name as well ("mark: this as important")."""
-    label, told = match.group("label"), _told(match)
-    if told is not None:
-        return not any(c.isdigit() for c in told)
-    everyday = label[0].islower() and label.split()[0] in name_like_words()
-    return everyday and label not in _ROLES
-
-
-def _speaks(label: str, times: int, labels: int, names: frozenset[str]) -> bool:
-    first = label.split()[0].lower()
-    if first in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS:
-        return False
-    if label.lower() in _ROLES or first == "speaker":
-        return True
-    if not label[0].isupper() and first not in names:
-        return False
-    return first in names or (times > 1 and labels > 1)
-
-
-def _read(text: str, lines: list[_Line], index: int, speakers: frozenset[str]) -> tuple[Block, int]:
-    turn = _turn(lines[index], speakers)
+def _read(text: str, lines: list[_Line], index: int, talk: Talk) -> tuple[Block, int]:
+    turn = _turn(lines[index], talk)
     if turn:
-        return _read_turn(lines, index, turn, speakers)
+        return _read_turn(lines, index, turn, talk)
     kind = _opens(lines[index])
     if kind == "code":
         after = _after_fence(lines, index)
     elif kind == "table":
         after = _while(lines, index + 1, lambda line: bool(_TABLE.match(line.text)))
     elif kind == "item":
-        after = _while(lines, index + 1, lambda line: _continues(line, speakers, indented=True))
+        after = _while(lines, index + 1, lambda line: _continues(line, talk, indented=True))
     else:
-        after = _while(lines, index + 1, lambda line: _continues(line, speakers, indented=False))
+        after = _while(lines, index + 1, lambda line: _continues(line, talk, indented=False))
     start, end = lines[index].start, lines[after - 1].end
     start += len(text[start:end]) - len(text[start:end].lstrip())
     marker = _ITEM.match(lines[index].text) if kind == "item" else None
@@ -235,8 +179,8 @@ def _while(lines: list[_Line], index: int, holds: Callable[[_Line], bool]) -> in
     return index
 
 
-def _continues(line: _Line, speakers: frozenset[str], *, indented: bool) -> bool:
-    if _opens(line) != "paragraph" or _HEADING.match(line.text) or _turn(line, speakers):
+def _continues(line: _Line, talk: Talk, *, indented: bool) -> bool:
+    if _opens(line) != "paragraph" or _HEADING.match(line.text) or _turn(line, talk):
         return False
     return not indented or line.text[:1].isspace()
 
@@ -250,28 +194,31 @@ def _after_fence(lines: list[_Line], index: int) -> int:
     return len(lines)
 
 
-def _turn(line: _Line, speakers: frozenset[str]) -> re.Match[str] | None:
-    if not speakers:
-        return None
-    match = _TURN.match(line.text)
-    return match if match and match.group("label") in speakers else None
+def _turn(line: _Line, talk: Talk) -> Said | None:
+    return None if line.code else talk.opens(line.text)
 
 
-def _read_turn(
-    lines: list[_Line], index: int, turn: re.Match[str], speakers: frozenset[str]
-) -> tuple[Block, int]:
-    """A turn goes on, over blank lines and lists, to the next turn or heading."""
+def _read_turn(lines: list[_Line], index: int, turn: Said, talk: Talk) -> tuple[Block, int]:
+    """A turn goes on, over blank lines and lists, to the next turn or heading; an assistant's answer has
+    headings of its own."""
     after = last = index + 1
     while after < len(lines):
         line = lines[after]
         if not line.blank:
-            if _HEADING.match(line.text) or _turn(line, speakers):
+            if _turn(line, talk) or _ends(lines, after, turn, talk):
                 break
             last = after + 1
         after += 1
-    start = lines[index].start
-    start += len(turn.string) - len(turn.string.lstrip())
-    end = lines[last - 1].end
-    stamp = _told(turn)
-    body = (lines[index].start + turn.end(), end)
-    return Block("turn", (start, end), body, "", turn.group("label"), stamp), last
+    start, text = lines[index].start, lines[index].text
+    start += len(text) - len(text.lstrip())
+    body = (lines[index].start + turn.begins, lines[last - 1].end)
+    return Block("turn", (start, body[1]), body, "", turn.speaker, turn.stamp), last
+
+
+def _ends(lines: list[_Line], index: int, turn: Said, talk: Talk) -> bool:
+    """Whether a heading stands here, and not one inside of what is said: the next line is somebody's turn, or
+    it is people who talk."""
+    if lines[index].code or not _HEADING.match(lines[index].text):
+        return False
+    below = next((line for line in lines[index + 1 :] if not line.blank), None)
+    return not is_role(turn.speaker) or below is None or _turn(below, talk) is not None

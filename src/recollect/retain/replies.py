@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from recollect.language.dates import to_micros
 from recollect.language.terms import STOP
-from recollect.retain.blocks import speaker_of
 from recollect.retain.items import Fact
 from recollect.retain.sameness import normalise
+from recollect.retain.talk import speaker_of
 
 
 def _words(text: str) -> frozenset[str]:

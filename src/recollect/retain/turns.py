@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from recollect.language.passage import said
-from recollect.retain.blocks import speaker_of
 from recollect.retain.extract import Source
 from recollect.retain.items import Fact
+from recollect.retain.talk import speaker_of
 from recollect.types import Memory
 
 TOGETHER = timedelta(hours=1)
