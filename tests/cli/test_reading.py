@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,19 @@ def test_recall_prints_tab_separated_hits_into_a_pipe(ask: Any) -> None:
         "The error code E-1093 means that an invoice has no tax region.",
     )
     assert float(score) > 0 and band in ("strong", "maybe", "noise") and len(memory_id) == 36
+
+
+@pytest.mark.parametrize(
+    ("told", "date"),
+    [("in 1987", "1987"), ("last month", "2026-03"), ("yesterday", "2026-04-19")],
+)
+def test_lines_date_no_closer_than_it_was_told_and_by_the_days_of_who_told_it(
+    run: Any, tmp_path: Path, told: str, date: str
+) -> None:
+    db = ("--db", tmp_path / "m.db")
+    run(*db, "retain", "b", f"Ann sold the house {told}.", "--timestamp", "2026-04-20T08:00+09:00")
+    assert run(*db, "recall", "b", "Who sold the house?").out.split("\t")[3] == date
+    assert run(*db, "memories", "b").out.split("\t")[3] == date
 
 
 def test_recall_json_is_the_librarys_own_answer(ask: Any) -> None:

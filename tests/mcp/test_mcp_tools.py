@@ -45,6 +45,21 @@ async def test_the_text_says_what_the_structured_answer_says(filled: recollect.R
     assert reply.data["advice"] in reply.text
 
 
+async def test_a_hit_is_dated_by_the_days_of_who_told_it_and_by_when_it_was_said(
+    tmp_path: Path,
+) -> None:
+    turn = {
+        "speaker": "Kei",
+        "text": "We sold the boat yesterday.",
+        "time": "2026-04-20T12:00+09:00",
+    }
+    with recollect.open(tmp_path / "m.db") as memory:
+        memory.retain("dated", {"turns": [turn]})
+        async with connected(memory) as agent:
+            reply = await agent("recall", bank="dated", query="Who sold the boat?")
+    assert reply.data["results"][0]["date"] == "2026-04-19, said 2026-04-20"
+
+
 async def test_a_memory_without_a_title_is_called_by_its_first_words(
     filled: recollect.Recollect,
 ) -> None:

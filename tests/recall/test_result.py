@@ -48,6 +48,24 @@ def test_the_context_dates_no_closer_than_it_was_told_and_by_the_days_of_who_tol
     assert memory.recall(bank, "Ines in Lisbon").as_context() == f"[1] ({date}) {text}"
 
 
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("I met Ines in Lisbon yesterday.", "2024-06-01, said 2024-06-02"),
+        ("Ines moved to Lisbon in March.", "2024-03, said 2024-06-02"),
+        ("I met Ines in Lisbon today.", "2024-06-02"),
+        ("Ines is in Lisbon.", "2024-06-02"),
+    ],
+)
+def test_the_context_dates_a_turn_by_when_it_was_said_too(
+    memory: Recollect, text: str, date: str
+) -> None:
+    turn = {"speaker": "Bo", "text": text, "time": "2024-06-02T10:00:00"}
+    memory.retain(f"said-{text}", {"turns": [turn]})
+    context = memory.recall(f"said-{text}", "Ines in Lisbon").as_context()
+    assert context == f"[1] ({date}) Bo: {text}"
+
+
 def test_the_context_leaves_noise_out(memory: Recollect, diary: str) -> None:
     result = memory.recall(diary, "Who swam in the lake?", query_timestamp=ANCHOR, min_score=0.0)
     worth = [h for h in result if h.band is not Band.NOISE]

@@ -92,9 +92,9 @@ def memories(
 
 
 def _memory_line(memory: Memory) -> tuple[str, ...]:
-    from recollect.cli.output import day
+    from recollect.recall.result import day_of
 
-    date = day(memory.occurred_start or memory.mentioned_at)
+    date = day_of(memory) or ""
     said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
     return memory.id, memory.type.value, memory.state.value, date, said
 

@@ -61,7 +61,9 @@ def _footer(result: RecallResult, shown: int) -> None:
 
 
 def _line(number: int, hit: Hit) -> tuple[object, ...]:
-    date = day(hit.occurred_start or hit.mentioned_at)
+    from recollect.recall.result import day_of
+
+    date = day_of(hit.memory) or ""
     return number, f"{hit.score:.3f}", hit.band.value, date, hit.id, said(hit.memory)
 
 
@@ -107,9 +109,11 @@ def _body(hit: Hit) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from recollect.recall.result import day_of
+
     body = Table.grid(padding=(0, 2))
     dim = "dim" if hit.band.value == "noise" else ""
-    date = Text(day(hit.occurred_start or hit.mentioned_at), style="dim")
+    date = Text(day_of(hit.memory) or "", style="dim")
     body.add_row(date, Text(said(hit.memory), style=dim))
     body.add_row("", Text(_about(hit), style="dim"))
     return body

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from recollect.language.tokens import count_tokens
 from recollect.lifecycle import Freshness, age
 from recollect.recall.explain import Why
-from recollect.recall.result import RecallResult, hit_dict, memory_dict, shorten
+from recollect.recall.result import RecallResult, dated, hit_dict, memory_dict, shorten
 from recollect.types import Band, Bank, Chunk, Hit, Link, Memory, RetainResult, Verbosity
 
 TITLE_LENGTH = 60
@@ -114,7 +114,7 @@ def unknown_bank(bank: str, banks: Sequence[str]) -> Answer:
 
 def hit_object(hit: Hit, verbosity: Verbosity) -> dict[str, Any]:
     memory = hit.memory
-    own: dict[str, Any] = {"title": title_of(memory), "date": _day(memory)}
+    own: dict[str, Any] = {"title": title_of(memory), "date": dated(memory)}
     if verbosity == "full":
         return {k: v for k, v in (hit_dict(hit, "full") | own).items() if v is not None}
     out = hit_dict(hit, "lean") | own | {"score": round(hit.score, 2)}
@@ -141,7 +141,7 @@ def hit_lines(hit: Hit, verbosity: Verbosity) -> str:
 
 
 def _marks(memory: Memory, hop: int) -> str:
-    day = _day(memory)
+    day = dated(memory)
     marks = [
         f"({day})" if day else "",
         " · ".join(p for p in (memory.kind or memory.type.value, memory.scope) if p),
@@ -200,7 +200,7 @@ def loaded(whole: Whole, verbosity: Verbosity) -> Answer:
         if whole.chunk is not None:
             out["source"] = whole.chunk.text
     else:
-        out = {"title": title_of(memory), "date": _day(memory)}
+        out = {"title": title_of(memory), "date": dated(memory)}
         out |= {name: everything.get(name) for name in _ESSENTIAL}
         out["text"] = memory.text
         out["freshness"] = _aged(memory)
@@ -315,16 +315,6 @@ def title_of(memory: Memory) -> str:
 
 def _spoken(memory: Memory, said: str) -> str:
     return f"{memory.speaker}: {said}" if memory.speaker and not memory.summary else said
-
-
-def _day(memory: Memory) -> str | None:
-    """When it happened, or was said: a day, or the days it spans."""
-    start, end = memory.occurred_start or memory.mentioned_at, memory.occurred_end
-    if start is None:
-        return None
-    first = start.date()
-    last = first if end is None or end <= start else (end - timedelta(microseconds=1)).date()
-    return f"{first}" if last == first else f"{first} to {last}"
 
 
 def _aged(memory: Memory) -> str | None:

@@ -210,7 +210,7 @@ def _unfolding(hit: Hit) -> str:
 
 
 def _line(memory: Memory) -> str:
-    date = _dated(memory)
+    date = dated(memory)
     said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
     parts = [
         f"({date})" if date else "",
@@ -220,7 +220,16 @@ def _line(memory: Memory) -> str:
     return " ".join(p for p in parts if p)
 
 
-def _dated(memory: Memory) -> str | None:
+def dated(memory: Memory) -> str | None:
+    """When it happened, and of what somebody said of another day also when: "yesterday" counts from there."""
+    happened, said = day_of(memory), memory.mentioned_at
+    if happened is None or said is None or memory.speaker is None:
+        return happened
+    told = f"{said:%Y-%m-%d}"
+    return happened if told in happened else f"{happened}, said {told}"
+
+
+def day_of(memory: Memory) -> str | None:
     """When it happened, or was said. What was told by the month or the year is no day of it."""
     start, end, grain = memory.occurred_start, memory.occurred_end, memory.occurred_grain
     if start is None or end is None or end <= start:
