@@ -106,12 +106,6 @@ def test_one_conversation_or_question_of_a_file_is_read_alone(tmp_path: Path) ->
     assert written(tmp_path, LONGMEMEVAL[0]) == written(tmp_path, LONGMEMEVAL[:1])
 
 
-def test_questions_whose_evidence_is_not_there_are_counted(tmp_path: Path) -> None:
-    assert written(tmp_path, LOCOMO).note == ""
-    lost = written(tmp_path, locomo_with({"evidence": ["D9:9"]}))
-    assert lost.note == "not judged, for they name no evidence that is in the file: 1"
-
-
 def test_locomo_evidence_is_read_however_it_is_spelt(tmp_path: Path) -> None:
     queries = written(tmp_path, LOCOMO).banks[0].queries
     assert [q.gold for q in queries] == [("D1:1", "D2:1"), ("D1:1",), ("D1:1",)]

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from recollect.eval import Bank, Dataset, Query, Ranked, Unit, evaluate
+from recollect.eval.data import some_queries
 from recollect.eval.gate import judge, parse_rules
 from recollect.eval.html import render
 from recollect.eval.report import Report, remarks, times
@@ -160,6 +161,20 @@ def test_a_file_whose_queries_have_no_gold_is_told_so() -> None:
     asked = Bank("a", (Unit("1", "ana built a kiln"),), (Query("q", "who"),))
     report = evaluate(Dataset("d", (asked,)), WordOverlap())
     assert remarks(report) == ["no query has gold, so there is nothing but times"]
+
+
+def test_queries_that_could_not_be_judged_are_counted_among_those_that_were_asked() -> None:
+    queries = tuple(Query(f"q{n}", "kiln", ("1",) if n % 2 else ()) for n in range(8))
+    trick = (Query("t", "kiln", answerable=False), Query("f", "kiln", forbidden=("1",)))
+    whole = Dataset("d", (Bank("a", (Unit("1", "ana built a kiln"),), (*queries, *trick)),))
+    said = "not judged, for they name no evidence that is in the file: {}".format
+    assert remarks(evaluate(whole, WordOverlap())) == [said(4)]
+    part = remarks(evaluate(some_queries(whole, 3), WordOverlap()))
+    assert part == [said(2), "3 of 10 queries, spread evenly"]
+    assert remarks(evaluate(some_queries(whole, 1), WordOverlap())) == [
+        "1 of 10 queries, spread evenly",
+        "no query has gold, so there is nothing but times",
+    ]
 
 
 def test_answers_that_were_full_before_the_last_cut_off_are_counted() -> None:

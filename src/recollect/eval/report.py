@@ -43,6 +43,8 @@ class Report:
     """Parts that failed or were late, with the number of recalls that did without them."""
     cut: int = 0
     """Answers that were full before the last cut-off: a larger `max_tokens` may find more."""
+    unjudged: int = 0
+    """Queries that were asked and not judged; figures of other tools may count such as failed."""
     note: str = ""
     misses: tuple[Miss, ...] = ()
     ablations: Mapping[str, Mapping[str, Figure]] = field(
@@ -104,6 +106,7 @@ def summary(
         merged=getattr(system, "merged", 0),
         cut=_cut(judged, max(ks), getattr(system, "settings", {}).get("max_tokens")),
         degraded=dict(Counter(part for one in judged for part in one.ranked.degraded)),
+        unjudged=sum(map(_unjudged, judged)),
         note=dataset.note,
         misses=tuple(_misses(judged)),
         settings=getattr(system, "settings", {}),
@@ -173,6 +176,10 @@ def _latency(judged: Sequence[Judged]) -> dict[str, Mapping[str, float]]:
     }
 
 
+def _unjudged(one: Judged) -> bool:
+    return not (one.gold or one.query.forbidden or one.query.answerable is False)
+
+
 def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
     """Long units fill an answer before its k-th place, and recall@k would speak of `max_tokens`."""
     if limit is None:
@@ -183,9 +190,11 @@ def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
 
 def remarks(report: Report) -> list[str]:
     """What must be known to read the figures rightly."""
-    unjudged = report.queries and not report.overall
+    nothing = report.queries and not report.overall
+    lost = 0 if nothing else report.unjudged
     return [
         *([f"units recognised as already known: {report.merged:,}"] if report.merged else []),
+        *([f"not judged, for they name no evidence that is in the file: {lost:,}"] if lost else []),
         *([report.note] if report.note else []),
         *(
             [f"answers full before place {max(report.ks)}, see --max-tokens: {report.cut:,}"]
@@ -193,7 +202,7 @@ def remarks(report: Report) -> list[str]:
             else []
         ),
         *(f"recalls that had to do without {part}: {n:,}" for part, n in report.degraded.items()),
-        *(["no query has gold, so there is nothing but times"] if unjudged else []),
+        *(["no query has gold, so there is nothing but times"] if nothing else []),
     ]
 
 
