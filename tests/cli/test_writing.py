@@ -49,11 +49,31 @@ def test_a_dash_reads_jsonl_when_told_so(own: Any) -> None:
     assert sorted(_texts(own)) == ["One.", "Two."]
 
 
-def test_a_markdown_file_becomes_one_document(own: Any, tmp_path: Path) -> None:
+def test_a_markdown_file_becomes_one_document(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     note = tmp_path / "note.md"
     note.write_text("# Pets\n\nBob has a cat called Tom.\n", "utf-8")
     own("retain", "b", note)
     assert [d["id"] for d in own("documents", "b", "--json").json] == ["note.md"]
+
+
+@pytest.mark.parametrize("name", ["chat.json", "notes.d/"])
+def test_a_file_that_cannot_be_read_is_refused_and_its_name_not_kept(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chat.json").write_text("{}")
+    (tmp_path / "notes.d").mkdir()
+    ran = own("retain", "b", "Bob has a cat.", name)
+    assert ran.code == 2 and name.rstrip("/") in ran.err and "hint:" in ran.err
+    assert own("banks", "--json").code == 2  # nothing was stored, and no file made
+
+
+def test_words_that_are_no_file_are_words(own: Any) -> None:
+    own("retain", "b", "chat.json", "cats/dogs")
+    assert sorted(_texts(own)) == ["cats/dogs", "chat.json"]
 
 
 def test_document_id_wins_over_the_name_of_the_file(own: Any, tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ def test_a_note_is_a_document_with_its_authored_fields(
     assert found.metadata == {"owner": "Ann"}
 
 
-def test_a_changed_note_replaces_itself(memory: recollect.Recollect, tmp_path: Path) -> None:
+def test_a_changed_note_replaces_itself(
+    memory: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "note.md"
     path.write_text("Alpha beats beta.")
     memory.retain_file("b", path)
@@ -55,6 +58,21 @@ def test_a_changed_note_replaces_itself(memory: recollect.Recollect, tmp_path: P
     memory.retain_file("b", path)
     assert [m.text for m in memory.memories("b")] == ["Gamma beats delta."]
     assert [d.id for d in memory.documents("b")] == ["note.md"]
+
+
+def test_files_of_one_name_are_documents_of_their_own(
+    memory: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here := tmp_path / "here").mkdir()
+    (there := tmp_path / "there").mkdir()
+    (here / "README.md").write_text("Alpha beats beta.")
+    (there / "README.md").write_text("Gamma beats delta.")
+    monkeypatch.chdir(here)
+    for path in ("README.md", "../there/README.md", here / "README.md"):
+        memory.retain_file("b", path)
+    assert {m.text for m in memory.memories("b")} == {"Alpha beats beta.", "Gamma beats delta."}
+    elsewhere = (there / "README.md").as_posix()
+    assert {d.id for d in memory.documents("b")} == {"README.md", elsewhere}
 
 
 def test_list_items_are_memories_of_their_own(memory: recollect.Recollect, tmp_path: Path) -> None:

@@ -121,14 +121,23 @@ def decoded(raw: bytes, where: str) -> str:
 
 
 def looks_like_a_file(text: str) -> bool:
-    """An argument that names a file retain can read, rather than words to remember."""
+    """An argument that names a file, rather than words to remember: of a kind that retain reads, or one
+    that is there; that it cannot be read is then said, in place of keeping its name."""
     from recollect.retain.files import LINES_SUFFIXES, TEXT_SUFFIXES
 
     if "\n" in text or len(text) > 1024:
         return False
-    return Path(text).suffix.lower() in (TEXT_SUFFIXES | LINES_SUFFIXES) - {""} and (
-        Path(text).exists() or " " not in text.strip()
-    )
+    known = Path(text).suffix.lower() in (TEXT_SUFFIXES | LINES_SUFFIXES) - {""}
+    if " " in text.strip():
+        return known and _is_there(text)
+    return known or ((bool(Path(text).suffix) or "/" in text) and _is_there(text))
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no name that a file can have
+        return False
 
 
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is something else.")]

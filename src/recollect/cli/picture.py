@@ -113,7 +113,7 @@ def _body(hit: Hit) -> Table:
 
     body = Table.grid(padding=(0, 2))
     dim = "dim" if hit.band.value == "noise" else ""
-    date = Text(day_of(hit.memory) or "", style="dim")
+    date = Text((day_of(hit.memory) or "").replace(" to ", "\nto "), style="dim")  # it is narrow
     body.add_row(date, Text(said(hit.memory), style=dim))
     body.add_row("", Text(_about(hit), style="dim"))
     return body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
@@ -40,7 +41,17 @@ def read_file(path: Path) -> list[dict[str, Any]]:
             f"{path.name} is of no kind that retain reads",
             hint="use .md, .txt or .jsonl; convert the rest to text",
         )
-    return [read_markdown(_decoded(raw, str(path)), path.name)]
+    return [read_markdown(_decoded(raw, str(path)), _called(path))]
+
+
+def _called(path: Path) -> str:
+    """A document is called by its path, from the current folder where it lies in it: of two files called
+    README.md one must not replace the other."""
+    whole = Path(os.path.normpath(path.absolute()))
+    try:
+        return whole.relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):  # elsewhere, or the current folder is gone
+        return whole.as_posix()
 
 
 def read_lines(raw: bytes, where: str) -> list[dict[str, Any]]:
