@@ -150,11 +150,18 @@ def test_times_as_the_public_sets_write_them(text: str, time: datetime) -> None:
 
 
 def test_the_end_of_a_bare_day_or_month_is_its_last_instant() -> None:
-    ends = [read_time(text, end=True) for text in ("2025-12-28 (Sunday)", "2025-02")]
+    ends = [read_time(text, end=True) for text in ("2025-12-28 (Sunday)", "20251228", "2025-02")]
     assert ends == [
+        datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
         datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
         datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
     ]
+
+
+@pytest.mark.parametrize("time", [1711121300000, "1711121300000", 1711121300])
+def test_seconds_and_milliseconds_are_no_day_of_long_ago(time: int | str) -> None:
+    with pytest.raises(DatasetError, match="is not a time"):
+        read_time(time)
 
 
 def test_an_answer_may_stand_beside_a_query(example: Path) -> None:

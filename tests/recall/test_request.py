@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, NotFound
+from recollect.language.dates import to_micros
 from recollect.recall.request import recall_request
 from recollect.types import MemoryType, Window
 
@@ -63,6 +64,8 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("malformed query_timestamp", {"query_timestamp": "yesterday-ish"}),
     ("malformed as_of", {"as_of": "2026-13-01"}),
     ("as_of a number", {"as_of": 20260101}),
+    ("as_of in milliseconds", {"as_of": "1711121300000"}),
+    ("query_timestamp without a sign before the time", {"query_timestamp": "202603150930"}),
     ("window of three", {"temporal_window": ("2026-01-01", "2026-02-01", "2026-03-01")}),
     ("window a text", {"temporal_window": "2026-01"}),
     ("window with a malformed start", {"temporal_window": ("soon", None)}),
@@ -98,6 +101,13 @@ def test_bad_input_is_refused_with_a_hint(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
         request(**options)
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("day", ["2026-03-31", "20260331", date(2026, 3, 31)])
+def test_a_day_is_included_whole_however_it_is_written(day: Any) -> None:
+    asked = request(as_of=day, temporal_window=("2026-03-01", day))
+    assert asked.window and asked.window.end == datetime(2026, 4, 1, tzinfo=UTC)
+    assert asked.allowed.as_of == to_micros(datetime(2026, 4, 1, tzinfo=UTC)) - 1
 
 
 def test_an_unknown_option_is_refused_and_the_known_ones_named(

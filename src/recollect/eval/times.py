@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.eval.trouble import DatasetError
+from recollect.language.dates import read_iso
 
 _WEEKDAY = re.compile(r"\s*\([A-Za-z]+\)")
 _MONTH = re.compile(r"^(\d{4})-(\d{2})$")
@@ -35,7 +36,7 @@ def _month(year: int, month: int, *, end: bool) -> datetime:
 
 def _parse(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text)
+        return read_iso(text)
     except ValueError:
         pass  # not ISO; the formats below are what LoCoMo and LongMemEval write
     for form in _FORMATS:
@@ -47,7 +48,7 @@ def _parse(text: str) -> datetime:
 
 
 def _is_bare_day(text: str) -> bool:
-    return re.fullmatch(r"\d{4}[-/]\d{2}[-/]\d{2}", text) is not None
+    return re.fullmatch(r"\d{4}[-/]?\d{2}[-/]?\d{2}", text) is not None
 
 
 def _aware(moment: datetime) -> datetime:
