@@ -123,6 +123,49 @@ def test_headings_in_an_answer_are_part_of_it() -> None:
     assert [each.heading for each in statements(text)] == ["Monday", "Monday", "Tuesday"]
 
 
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        (
+            "李明：我明天去上海。\n王芳：好的，一路平安。\n李明：谢谢",
+            [("李明", "我明天去上海。"), ("王芳", "好的，一路平安。"), ("李明", "谢谢")],
+        ),
+        (
+            "Dr. Smith: All is fine.\nGo home.\nMr. Loriot: Thank you.\nDr. Smith: Bye.",
+            [
+                ("Dr. Smith", "All is fine.\nGo home."),
+                ("Mr. Loriot", "Thank you."),
+                ("Dr. Smith", "Bye."),
+            ],
+        ),
+        ("Ann: Hi!\nZorgle: Yo.\nAnn: Bye.", [("Ann", "Hi!"), ("Zorgle", "Yo."), ("Ann", "Bye.")]),
+        (
+            "2023-05-08 13:56 Ann: Hi!\n2023-05-08 13:57 Zorgle: Yo.",
+            [("Ann", "Hi!"), ("Zorgle", "Yo.")],
+        ),
+    ],
+)
+def test_in_a_talk_who_speaks_once_does_so_too(
+    text: str, turns: list[tuple[str | None, str]]
+) -> None:
+    assert told(text) == turns
+
+
+def test_a_label_in_what_somebody_says_is_nobody() -> None:
+    said = "Here it is:\n\nTips: use oil.\nMore of it."
+    assert told(f"User: A recipe?\nAssistant: {said}") == [
+        ("User", "A recipe?"),
+        ("Assistant", said),
+    ]
+
+
+def test_fields_of_a_record_do_not_talk() -> None:
+    assert {each.speaker for each in statements("Host: example.org\nUser: ann\nPort: 22")} <= {
+        None,
+        "User",
+    }
+
+
 def test_a_heading_ends_what_people_say() -> None:
     assert told("Ann: Let us use Postgres.\n\n## Decisions\n- Postgres") == [
         ("Ann", "Let us use Postgres."),

@@ -16,16 +16,16 @@ __all__ = ["Said", "Talk", "is_role", "label_end", "speaker_of", "talk_in"]
 _STAMP = r"[\[(](?P<stamp>[^\])\n]{3,40})[\])]\s*"
 _LOGGED = (
     r"(?P<logged>\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?\s\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
-    r"(?:\s?[AaPp]\.?[Mm]\.?)?)\s[-–]\s"
+    r"(?:\s?[AaPp]\.?[Mm]\.?)?)(?:\s[-–])?\s"
 )
 _BEFORE = r"[\s\u200e\ufeff]*"
 _TURN = re.compile(
     rf"{_BEFORE}(?:{_STAMP}|{_LOGGED})?(?:\*\*)?(?P<label>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{0,2}})(?:\*\*)?"
-    r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?[:：](?:\*\*)?\s+(?=\S)"
+    r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?(?::(?:\*\*)?\s|：(?:\*\*)?)\s*(?=\S)"
 )
 # A line of a log: who speaks may be a number, or have any sign in the name; or nobody does ("Ann added Bob").
 _ENTRY = re.compile(
-    rf"{_BEFORE}(?:{_STAMP}|{_LOGGED})(?:(?P<label>[^\s:：\"“”„]+(?: [^\s:：\"“”„]+){{0,3}})[:：]\s+)?(?=\S)"
+    rf"{_BEFORE}(?:{_STAMP}|{_LOGGED})(?:(?P<label>[^\s:：\"“”„]+(?: [^\s:：\"“”„]+){{0,3}})(?::\s|：)\s*)?(?=\S)"
 )
 _CLOCK = re.compile(r"\d[:.]\d\d")
 _AROUND = (
@@ -38,6 +38,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_TITLES = _words("mr mrs ms miss mx dr prof professor sir madam herr frau m mme sr sra")
 _ROLES = _words("user assistant system agent ai bot human me you customer support")
 # Labels of notes, not of people.
 _NOT_SPEAKERS = _words("""note notes warning todo fixme example examples summary status address subject from to cc
@@ -88,7 +89,8 @@ def talk_in(lines: Iterable[str]) -> Talk:
     labels: Counter[str] = Counter()
     sure: set[str] = set()
     kinds: dict[str, set[str]] = {}
-    for line in lines:
+    spoken = list(filter(str.strip, lines))
+    for line in spoken:
         match = _TURN.match(line) if ":" in line or "：" in line else None
         if match:
             label, kind = match.group("label"), _full_stamp(match)
@@ -103,6 +105,9 @@ def talk_in(lines: Iterable[str]) -> Talk:
     }
     if not any(label in sure or labels[label] > 1 for label in speaking):
         return Talk()
+    # Where every line is somebody's, and somebody's again, those who speak once do so, too; and titles are people's.
+    alike = len(labels) < labels.total() == len(spoken)
+    speaking |= {each for each in labels if _is_titled(each) or (alike and _may_speak(each))}
     return Talk(frozenset(speaking), frozenset(kind for each in speaking for kind in kinds[each]))
 
 
@@ -157,12 +162,21 @@ def _is_note(label: str) -> bool:
     return label.split()[0].lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS
 
 
+def _may_speak(label: str) -> bool:
+    return not (_is_note(label) or label[0].islower())
+
+
+def _is_titled(label: str) -> bool:
+    title, *name = label.split()
+    return title.lower().rstrip(".") in _TITLES and bool(name) and name[-1][0].isupper()
+
+
 def _speaks(label: str, times: int, labels: int, names: frozenset[str]) -> bool:
     first = label.split()[0].lower()
     if _is_note(label):
         return False
     if label.lower() in _ROLES or first == "speaker":
         return True
-    if not label[0].isupper() and first not in names:
+    if label[0].islower() and first not in names:
         return False
     return first in names or (times > 1 and labels > 1)
