@@ -335,6 +335,18 @@ REFUSED = [
 ]
 
 
+def test_a_list_of_messages_is_told_how_to_be_a_conversation(memory: recollect.Recollect) -> None:
+    messages = [
+        {"role": "user", "content": "I keep bees."},
+        {"role": "assistant", "content": "Ah."},
+    ]
+    with pytest.raises(InvalidInput) as raised:
+        memory.retain("b", messages)
+    assert "turns" in (raised.value.hint or "")
+    memory.retain("b", {"turns": messages})
+    assert {m.speaker for m in memory.memories("b")} == {"user", "assistant"}
+
+
 @pytest.mark.parametrize(("given", "named"), REFUSED)
 def test_what_cannot_be_understood_is_refused_with_a_hint(
     memory: recollect.Recollect, given: object, named: str

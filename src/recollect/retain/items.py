@@ -427,10 +427,11 @@ def _relations(value: Any, where: str) -> tuple[Relation, ...]:
 def _known_keys(given: Mapping[str, Any], known: AbstractSet[str], where: str) -> None:
     for key in given:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            raise InvalidInput(
-                f"{where}: unknown field {key!r}",
-                hint=f"did you mean {near[0]!r}?"
-                if near
-                else "known fields: " + ", ".join(sorted(known)),
-            )
+            raise InvalidInput(f"{where}: unknown field {key!r}", hint=_meant(str(key), known))
+
+
+def _meant(key: str, known: AbstractSet[str]) -> str:
+    if key == "role":  # messages as they are given to services that chat
+        return 'a conversation is one item: {"turns": [{"role": …, "content": …}, …]}'
+    near = difflib.get_close_matches(key, known, 1)
+    return f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(sorted(known))
