@@ -154,6 +154,19 @@ def ranking(memory: Recollect, bank: str, query: str, **options: Any) -> list[tu
     ]
 
 
+def test_a_memory_with_every_word_asked_for_is_not_said_to_cover_a_share_of_them(
+    memory: Recollect,
+) -> None:
+    memory.retain("words", "Ann keeps bees and hens and ducks behind the old house.")
+    hit = memory.recall("words", "bees, hens, ducks").results[0]
+    assert hit.explanation is not None
+    assert hit.matched_terms == ("bee", "hen", "duck") and hit.scores["keyword"] < 0.9
+    (said,) = [n.description for n in nodes(hit.explanation) if n.description.startswith("keyword")]
+    assert said.startswith(
+        "keyword score, as a share of the most that the query's words could score"
+    )
+
+
 def test_the_same_question_gets_the_same_answer_to_the_bit(memory: Recollect, diary: str) -> None:
     first = ranking(memory, diary, "Who baked rye bread in May 2025?", min_score=0.0)
     for _ in range(3):

@@ -19,8 +19,8 @@ from recollect.types import Arm, Explanation, Memory, State
 
 MEANING: Mapping[str, str] = {
     "semantic": "similarity of meaning",
-    "around": "similarity of the turns around it",
-    "keyword": "share of the query's keywords covered",
+    "around": "similarity of the turns around it, or its own where there are none",
+    "keyword": "keyword score, as a share of the most that the query's words could score",
     "exact": "identifiers held to the letter, by their share of the query",
     "late": "late interaction, token by token",
     "late_before": "late interaction gained with the turn before",
