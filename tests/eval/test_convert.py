@@ -183,6 +183,19 @@ def test_locomo_says_which_conversation_and_question_cannot_be_read(tmp_path: Pa
         written(tmp_path, broken)
 
 
+def test_locomo_says_which_turn_cannot_be_read(tmp_path: Path) -> None:
+    turns = [{"speaker": "Ana", "text": "Hi."}, {"text": "Hello."}]
+    with pytest.raises(DatasetError, match="conversation 1: session 3, turn 2: 'speaker' is"):
+        written(tmp_path, locomo_with(session_3=turns))
+
+
+def test_a_question_that_is_none_is_not_asked(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="question is None, not a text"):
+        written(tmp_path, locomo_with({"question": None}))
+    with pytest.raises(DatasetError, match="question is None, not a text"):
+        written(tmp_path, [LONGMEMEVAL[0] | {"question": None}])
+
+
 def test_longmemeval_turns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
     sessions = [[{"role": "user", "content": ""}, {"role": "user", "content": "Hi."}], []]
     dataset = written(tmp_path, [{**LONGMEMEVAL[0], "haystack_sessions": sessions}])

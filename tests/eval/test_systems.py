@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.eval import Bank, Query, Recollect, Unit
-from recollect.eval.systems import BATCH, batches, item
+from recollect.eval import Bank, Dataset, DatasetError, Query, Recollect, Unit, evaluate
+from recollect.eval.report import remarks
+from recollect.eval.systems import BATCH, RecallOptions, batches, item
 
 
 @pytest.fixture
@@ -62,6 +63,22 @@ def test_a_query_too_long_for_recall_is_asked_by_its_beginning(
     system = Recollect(memory)
     system.index(bank)
     assert system.search(bank, bank.queries[0]).wall_ms > 0
+
+
+def test_a_unit_that_retain_refuses_is_told_by_where_it_stands(memory: recollect.Recollect) -> None:
+    units = (Unit("good", "Ana sails."), Unit("bad", "Ben swims.", fields={"tittle": "x"}))
+    with pytest.raises(DatasetError, match="units from 'good' on, item 1: unknown field 'tittle'"):
+        Recollect(memory).index(Bank("b", units, ()))
+
+
+def test_a_unit_too_long_for_the_answer_is_remarked_upon(memory: recollect.Recollect) -> None:
+    units = (Unit("short", "Ben sold the canoe."), Unit("long", "Ana repaired the kayak. " * 40))
+    asked = Dataset("d", (Bank("b", units, (Query("q", "Who repaired the kayak?", ("long",)),)),))
+    report = evaluate(asked, Recollect(memory, RecallOptions(max_tokens=100)))
+    assert (report.overall["recall@5"].value, report.cut) == (0, 1)
+    assert remarks(report) == ["answers full before place 20, see --max-tokens: 1"]
+    whole = evaluate(asked, Recollect(memory, RecallOptions(max_tokens=1000)), index=False)
+    assert whole.cut == 0
 
 
 def test_a_variant_asks_the_same_banks_without_a_part(memory: recollect.Recollect) -> None:

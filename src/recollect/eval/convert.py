@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from recollect.eval.data import Bank, Dataset, Query, Unit, check, json_lines, read_json
+from recollect.eval.data import Bank, Dataset, Query, Unit, check, json_lines, read_json, text_of
 from recollect.eval.splits import Split, scifact
 from recollect.eval.times import read_time
 from recollect.eval.trouble import DatasetError, reading
@@ -68,16 +68,22 @@ def _locomo_units(conversation: Json) -> Iterable[Unit]:
     for number, key in sessions:
         time = read_time(conversation.get(f"session_{number}_date_time"))
         for place, turn in enumerate(conversation[key] or (), start=1):
-            caption = _PICTURE.sub("", str(turn.get("blip_caption") or ""))
-            shared = f" (shares a picture of {caption})" if caption else ""
-            own = _dialog_ids(turn.get("dia_id"))
-            yield Unit(
-                id=own[0] if own else f"D{number}:{place}",
-                text=f"{turn.get('text') or ''}{shared}".strip(),
-                speaker=str(turn["speaker"]),
-                time=time,
-                session=f"session {number}",
-            )
+            with reading(f"session {number}, turn {place}"):
+                unit = _locomo_unit(turn, number, place, time)
+            yield unit
+
+
+def _locomo_unit(turn: Json, number: int, place: int, time: datetime | None) -> Unit:
+    caption = _PICTURE.sub("", str(turn.get("blip_caption") or ""))
+    shared = f" (shares a picture of {caption})" if caption else ""
+    own = _dialog_ids(turn.get("dia_id"))
+    return Unit(
+        id=own[0] if own else f"D{number}:{place}",
+        text=f"{turn.get('text') or ''}{shared}".strip(),
+        speaker=str(turn["speaker"]),
+        time=time,
+        session=f"session {number}",
+    )
 
 
 def _locomo_query(qa: Json, id: str, known: set[str], asked: datetime | None) -> Query:
@@ -88,7 +94,7 @@ def _locomo_query(qa: Json, id: str, known: set[str], asked: datetime | None) ->
     gold = tuple(dict.fromkeys(id for id in named if id in known))
     answerable = False if category == "adversarial" else (True if gold else None)
     return Query(
-        id, str(qa["question"]), gold, category=category, time=asked, answerable=answerable
+        id, text_of(qa, "question"), gold, category=category, time=asked, answerable=answerable
     )
 
 
@@ -128,7 +134,7 @@ def _longmemeval_bank(question: Json, _: int) -> Bank:
     unanswerable = id.endswith("_abs")
     query = Query(
         id=id,
-        text=str(question["question"]),
+        text=text_of(question, "question"),
         gold=() if unanswerable else tuple(gold),
         category="abstention" if unanswerable else str(question["question_type"]),
         time=read_time(question.get("question_date")),
@@ -153,7 +159,7 @@ def _longmemeval_sample_bank(sample: Json, _: int) -> Bank:
     queries = tuple(
         Query(
             id=f"{sample['id']}-{q['id']}",
-            text=str(q["question"]),
+            text=text_of(q, "question"),
             category=str(sample["question_type"]),
             time=_last_time(units),
             answerable=not q.get("is_abstention", False),
@@ -212,7 +218,7 @@ def _conversation_query(question: Json, *, mask: bool) -> Query:
         category = "other"  # FriendsQA's category is the first word, whatever it is
     return Query(
         id=str(question["id"]),
-        text=str(question["question"]),
+        text=text_of(question, "question"),
         gold=gold,
         category=category,
         time=asked,
@@ -269,7 +275,7 @@ def _corpus_query(record: Json, category: str | None = None) -> Query:
     gold = tuple(dict.fromkeys(map(str, record["gold"])))
     return Query(
         id=str(record["id"]),
-        text=str(record["question"]),
+        text=text_of(record, "question"),
         gold=gold,
         category=category or str(record.get("type") or _hops(str(record["id"]))),
         answerable=True if gold else None,

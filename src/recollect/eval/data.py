@@ -253,7 +253,7 @@ _UNIT_KEYS = {
 def _unit(record: Mapping[str, Any]) -> Unit:
     return Unit(
         id=str(record["unit"]),
-        text=_text(record, "text"),
+        text=text_of(record, "text"),
         speaker=_text_or_none(record.get("speaker")),
         time=read_time(record.get("time")),
         session=_text_or_none(record.get("session")),
@@ -293,7 +293,7 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
         raise DatasetError(f"tags_match is {match!r}", hint=f"one of {ways}")
     return Query(
         id=str(record.get("id", default_id)),
-        text=_text(record, "query"),
+        text=text_of(record, "query"),
         gold=gold,
         forbidden=_listed(record, "forbidden"),
         category=str(record.get("category", "all")),
@@ -305,7 +305,7 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
     )
 
 
-def _text(record: Mapping[str, Any], key: str) -> str:
+def text_of(record: Mapping[str, Any], key: str) -> str:
     if not isinstance(text := record[key], str):
         raise DatasetError(f"{key} is {text!r}, not a text")
     return text

@@ -31,6 +31,8 @@ class Ranked:
     """Each with its milliseconds: wall, and CPU of its own thread."""
     degraded: tuple[str, ...] = ()
     """Parts that failed or were late: what was measured is then not what was meant."""
+    left_out: int = 0
+    """Hits that did not fit into `max_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)

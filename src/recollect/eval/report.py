@@ -184,8 +184,8 @@ def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
     """Long units fill an answer before its k-th place, and recall@k would speak of `max_tokens`."""
     if limit is None:
         return 0
-    full = (sum(one.ranked.tokens) >= FULL * limit for one in judged if len(one.ranked.ids) < k)
-    return sum(full)
+    short = (one.ranked for one in judged if len(one.ranked.ids) < k)
+    return sum(found.left_out > 0 or sum(found.tokens) >= FULL * limit for found in short)
 
 
 def remarks(report: Report) -> list[str]:

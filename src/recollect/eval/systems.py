@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.eval.data import Bank, Query, Unit
 from recollect.eval.metrics import Ranked
 from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
 from recollect.language.tokens import count_tokens, truncate
+from recollect.types import StageTrace
 
 BATCH = 100
 QUERY_TOKENS = 500
@@ -99,7 +100,8 @@ class Recollect:
         done = 0
         tell(self._progress, f"retain {bank.id}", done, len(bank.units))
         for batch in batches(bank.units):
-            outcome = self._memory.retain(bank.id, [item(unit, begun) for unit in batch])
+            with _telling_of(batch):
+                outcome = self._memory.retain(bank.id, [item(unit, begun) for unit in batch])
             begun |= {unit.session for unit in batch if unit.session}
             for unit, made in zip(batch, outcome.items, strict=True):
                 self._remember(bank.id, unit.id, made.memory_ids)
@@ -157,6 +159,7 @@ class Recollect:
             cpu_ms=spent[1],
             stages=tuple((s.stage, s.took_ms, s.cpu_ms) for s in result.trace.stages),
             degraded=tuple(dict.fromkeys(d.part for d in result.degraded)),
+            left_out=sum(map(_left_out, result.trace.stages)),
         )
 
     def arms(self, bank: Bank, query: Query) -> dict[str, Ranked]:
@@ -195,6 +198,22 @@ class Recollect:
         if self._options.without:
             given["without"] = self._options.without
         return given
+
+
+@contextmanager
+def _telling_of(batch: Sequence[Unit]) -> Generator[None]:
+    """What retain says of an item, counted from 0, is of no use without where it counts from."""
+    try:
+        yield
+    except InvalidInput as cause:
+        raise DatasetError(
+            f"of the units from {batch[0].id!r} on, {cause.message}", hint=cause.hint
+        ) from cause
+
+
+def _left_out(stage: StageTrace) -> int:
+    told = stage.detail
+    return int(told.get("considered", 0)) - int(told.get("packed", 0))
 
 
 def batches(units: Sequence[Unit]) -> Iterable[list[Unit]]:
