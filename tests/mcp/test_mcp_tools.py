@@ -45,7 +45,7 @@ async def test_the_text_says_what_the_structured_answer_says(filled: recollect.R
     assert reply.data["advice"] in reply.text
 
 
-async def test_a_hit_is_dated_by_the_days_of_who_told_it_and_by_when_it_was_said(
+async def test_a_hit_says_who_told_it_and_is_dated_by_their_days_and_by_when_it_was_said(
     tmp_path: Path,
 ) -> None:
     turn = {
@@ -57,7 +57,10 @@ async def test_a_hit_is_dated_by_the_days_of_who_told_it_and_by_when_it_was_said
         memory.retain("dated", {"turns": [turn]})
         async with connected(memory) as agent:
             reply = await agent("recall", bank="dated", query="Who sold the boat?")
-    assert reply.data["results"][0]["date"] == "2026-04-19, said 2026-04-20"
+    (hit,) = reply.data["results"]
+    assert hit["date"] == "2026-04-19, said 2026-04-20"
+    assert hit["summary"].startswith("Kei: We sold the boat") and len(hit["summary"]) <= 160
+    assert hit["summary"] in reply.text
 
 
 async def test_a_memory_without_a_title_is_called_by_its_first_words(

@@ -141,6 +141,12 @@ def test_a_lean_summary_has_at_most_160_characters_and_ends_at_a_word(
     assert whole.startswith(kept) and whole[len(kept)] == " "
 
 
+def test_a_lean_summary_says_who_speaks(memory: Recollect) -> None:
+    memory.retain("lean", {"turns": [{"speaker": "Nadia", "text": "I quit my job today."}]})
+    (hit,) = memory.recall("lean", "Who quit?", verbosity="lean").as_dict()["results"]
+    assert hit["summary"] == "Nadia: I quit my job today."
+
+
 def test_full_adds_terms_ranks_hop_and_stages(memory: Recollect, notes: str) -> None:
     result = memory.recall(notes, "How do deploys run?", min_score=0.0)
     hit = next(h for h in result.as_dict()["results"] if h["id"] == "deploy")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from recollect.language.passage import said
 from recollect.language.tokens import count_tokens
 from recollect.lifecycle import Freshness, age
 from recollect.recall.explain import Why
@@ -131,8 +132,8 @@ def hit_object(hit: Hit, verbosity: Verbosity) -> dict[str, Any]:
 def hit_lines(hit: Hit, verbosity: Verbosity) -> str:
     """A hit as text: `[strong 0.91] ID (2026-04-20) lesson · web — Title: summary`."""
     memory = hit.memory
-    said = memory.summary or memory.text
-    body = _spoken(memory, said if verbosity == "full" else shorten(said))
+    body = memory.summary or said(memory.speaker, memory.text)
+    body = body if verbosity == "full" else shorten(body)
     # A title that is only the first words would be read twice.
     titled = f"{memory.title}: {body}" if memory.title else body
     return f"[{hit.band.value} {hit.score:.2f}] {memory.id} {_marks(memory, hit.hop)}{titled}" + (
@@ -311,10 +312,6 @@ def _bank_line(bank: Bank, default: str) -> str:
 def title_of(memory: Memory) -> str:
     """The authored title, or the first words."""
     return memory.title or shorten(memory.summary or memory.text, TITLE_LENGTH)
-
-
-def _spoken(memory: Memory, said: str) -> str:
-    return f"{memory.speaker}: {said}" if memory.speaker and not memory.summary else said
 
 
 def _aged(memory: Memory) -> str | None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from html import escape
 from typing import Any
 
+from recollect.language.passage import said
 from recollect.recall.understand import Query
 from recollect.types import (
     Band,
@@ -147,7 +148,7 @@ def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
         "title": memory.title,
         "type": memory.type.value,
         "scope": memory.scope,
-        "summary": shorten(memory.summary or memory.text),
+        "summary": shorten(memory.summary or said(memory.speaker, memory.text)),
         "score": round(hit.score, 4),
         "band": hit.band.value,
     }
@@ -211,10 +212,9 @@ def _unfolding(hit: Hit) -> str:
 
 def _line(memory: Memory) -> str:
     date = dated(memory)
-    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
     parts = [
         f"({date})" if date else "",
-        said,
+        said(memory.speaker, memory.text),
         "(since replaced)" if memory.superseded_by else "",
     ]
     return " ".join(p for p in parts if p)
@@ -222,10 +222,10 @@ def _line(memory: Memory) -> str:
 
 def dated(memory: Memory) -> str | None:
     """When it happened, and of what somebody said of another day also when: "yesterday" counts from there."""
-    happened, said = day_of(memory), memory.mentioned_at
-    if happened is None or said is None or memory.speaker is None:
+    happened, spoken = day_of(memory), memory.mentioned_at
+    if happened is None or spoken is None or memory.speaker is None:
         return happened
-    told = f"{said:%Y-%m-%d}"
+    told = f"{spoken:%Y-%m-%d}"
     return happened if told in happened else f"{happened}, said {told}"
 
 
