@@ -220,5 +220,6 @@ def _ends(lines: list[_Line], index: int, turn: Said, talk: Talk) -> bool:
     it is people who talk."""
     if lines[index].code or not _HEADING.match(lines[index].text):
         return False
-    below = next((line for line in lines[index + 1 :] if not line.blank), None)
+    after = (lines[at] for at in range(index + 1, len(lines)))
+    below = next((line for line in after if not line.blank), None)
     return not is_role(turn.speaker) or below is None or _turn(below, talk) is not None
