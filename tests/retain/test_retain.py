@@ -284,6 +284,12 @@ def test_a_messenger_s_log_is_a_talk_and_its_stamps_tell_how_days_are_written(
     }
 
 
+def test_a_log_that_is_given_again_is_the_same_log(memory: recollect.Recollect) -> None:
+    log = "[13/05/2023, 22:31] Ann: Do you keep bees?\n[13/05/2023, 22:32] Bo: Yes.\n"
+    first, again = memory.retain("b", log), memory.retain("b", log)
+    assert (again.ids, again.new, len(list(memory.documents("b")))) == (first.ids, (), 1)
+
+
 # --- refusals ----------------------------------------------------------------------------------
 
 REFUSED = [

@@ -11,6 +11,7 @@ import orjson
 
 from recollect.ids import new_id
 from recollect.language.tokens import count_tokens
+from recollect.retain.blocks import blocks
 from recollect.retain.chunk import chunk, statements
 from recollect.retain.items import Fact, Item, Relation
 from recollect.retain.reading import Reader
@@ -63,8 +64,15 @@ def _pieces(text: str) -> list[str]:
 
 
 def _own_id(item: Item) -> str:
-    """A text that names its time is the same text when the call is made again."""
-    return _hash([item]).hex() if item.shared.dated else new_id()
+    """A text that names its time, or the times of all that is said in it, is the same text when the call is
+    made again."""
+    return _hash([item]).hex() if item.shared.dated or _tells_times(item.text or "") else new_id()
+
+
+def _tells_times(text: str) -> bool:
+    stamps = [block.stamp for block in blocks(text)]
+    told = Stamps.of(stamps)
+    return all(told.said_at(stamp) is not None for stamp in stamps)
 
 
 def _document(document_id: str, members: Sequence[Item], reader: Reader | None) -> Source:
