@@ -134,8 +134,28 @@ def test_the_graph_ties_those_who_are_named_together(memory: Recollect, bank: st
 
 
 def test_the_graph_shows_no_more_than_asked(memory: Recollect, bank: str) -> None:
+    every = memory.entity_graph(bank)
     graph = memory.entity_graph(bank, limit=1)
-    assert len(graph.entities) == 1 and graph.ties == () and graph.total >= 3
+    assert graph.ties == every.ties[:1] and len(graph.entities) == 2
+    assert (graph.total, graph.total_ties) == (len(every.entities), len(every.ties))
+
+
+def test_the_graph_leaves_out_who_is_seldom_named_together(memory: Recollect, bank: str) -> None:
+    assert memory.entity_graph(bank, min_count=2).ties == ()  # though each is named twice
+    memory.retain(bank, {"text": "Alice met Bob again.", "entities": ["Alice", "Bob"]})
+    graph = memory.entity_graph(bank, min_count=2)
+    assert [p.entity.name for p in graph.entities] == ["Alice", "Bob"]
+    assert [t.together for t in graph.ties] == [2]
+
+
+def test_entities_under_a_tag_come_in_the_order_of_what_it_shows(
+    memory: Recollect, bank: str
+) -> None:
+    for place in ("Rome", "Paris"):
+        memory.retain(bank, {"text": f"Alice left {place}.", "tags": ["land"]})
+        memory.retain(bank, {"text": f"Cara saw {place}.", "tags": ["sea"], "entities": ["Cara"]})
+    found, _ = memory.entity_page(bank, tags=["sea", "travel"], tags_match="any_strict")
+    assert [(p.entity.name, p.mentions) for p in found][:2] == [("Cara", 3), ("Alice", 1)]
 
 
 def test_what_was_withdrawn_can_be_restored(memory: Recollect, bank: str) -> None:

@@ -53,3 +53,9 @@ def test_groups_filter_by_what_their_tags_mean(
 ) -> None:
     found = memory.recall(bank, "Who writes?", tag_groups=[leaf])
     assert {h.text.split()[0] for h in found} == names
+
+
+def test_listings_read_groups_as_recall_does(memory: Recollect, bank: str) -> None:
+    meant = [{"tags": ["typsecript"], "resolve": "fuzzy"}]
+    assert [m.text for m in memory.memories(bank, tag_groups=meant)] == ["Ada writes code."]
+    assert memory.count(bank, tag_groups=meant) == 1

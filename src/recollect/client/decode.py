@@ -361,6 +361,7 @@ def graph(given: Json, bank: str) -> EntityGraph:
         tuple(profile(node["data"], bank) for node in given["nodes"]),
         tuple(_tie(edge["data"]) for edge in given["edges"]),
         given["total_entities"],
+        given["total_edges"],
     )
 
 

@@ -153,7 +153,8 @@ def entity(bank: str, entity: int, **where: Unpack[TagFilters]) -> Steps[EntityP
 def entity_graph(
     bank: str, *, limit: int = 1000, min_count: int = 1, **where: Unpack[TagFilters]
 ) -> Steps[EntityGraph]:
-    """Who is named together with whom."""
+    """Who is named together with whom: at most `limit` ties, each of `min_count` memories or more.
+    Filters: tags, tags_match, tag_groups."""
     asked = _filters(where, TagFilters) | {"limit": limit, "min_count": min_count}
     return decode.graph((yield Call("GET", path(bank, "entities", "graph"), asked)), bank)
 

@@ -187,7 +187,8 @@ class Looking(Banks):
     def entity_graph(
         self, bank: str, *, limit: int = 1000, min_count: int = 1, **where: Unpack[TagFilters]
     ) -> EntityGraph:
-        """Who is named together with whom."""
+        """Who is named together with whom: at most `limit` ties, each of `min_count` memories or more.
+        Filters: tags, tags_match, tag_groups."""
         from recollect.recall.browse import graph
 
         return graph(self._store, bank, where, limit, min_count)

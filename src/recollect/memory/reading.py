@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
@@ -143,8 +143,8 @@ class Reading(Parts):
             yield waited
 
     def _request(self, bank: str, query: str, options: Mapping[str, Any]) -> RecallRequest:
-        from recollect.recall.fuzzy import asks, resolved
-        from recollect.recall.request import RECALL_OPTIONS, recall_request, tag_filter
+        from recollect.recall.fuzzy import spelled
+        from recollect.recall.request import RECALL_OPTIONS, recall_request
 
         for name in options:
             if name not in RECALL_OPTIONS:
@@ -153,12 +153,8 @@ class Reading(Parts):
                     hint="options: " + ", ".join(sorted(RECALL_OPTIONS)),
                 )
         groups = options.get("tag_groups")
-        read_again = isinstance(options.get("tag_groups"), Sequence | Mapping)
-        if groups and read_again:
-            tag_filter(None, "any", groups)  # checked before anybody walks through it
-        if groups and asks(groups):
-            known = self._store.tags(bank)
-            options = {**options, "tag_groups": [resolved(g, known) for g in groups]}
+        if groups:
+            options = {**options, "tag_groups": spelled(groups, lambda: self._store.tags(bank))}
         return recall_request(query, now=now(), **options)
 
     def _configured(

@@ -16,6 +16,7 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect.language.dates import from_micros, parse_when, to_micros
 from recollect.options import DocumentFilters, MemoryFilters, TagFilters, names
+from recollect.recall.fuzzy import spelled
 from recollect.recall.request import filter_types, tag_filter, whole_text
 from recollect.storage.base import (
     EVERYTHING,
@@ -67,7 +68,7 @@ def listing(store: Store, bank: str, where: Mapping[str, Any]) -> Listing:
         recallable=recallable,
         document_id=given.get("document_id"),
         contains=given.get("contains"),
-        tags=_tag_filter(given),
+        tags=_tag_filter(store, bank, given),
         keys=_naming(store, bank, entity),
         axis=axis,
         since=since,
@@ -105,8 +106,9 @@ def filters(where: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]
     return given
 
 
-def _tag_filter(given: Mapping[str, Any]) -> TagExpression | None:
-    return tag_filter(given.get("tags"), given.get("tags_match", "any"), given.get("tag_groups"))
+def _tag_filter(store: Store, bank: str, given: Mapping[str, Any]) -> TagExpression | None:
+    tags, match, groups = (given.get(name) for name in ("tags", "tags_match", "tag_groups"))
+    return tag_filter(tags, match or "any", spelled(groups, lambda: store.tags(bank)))
 
 
 def _span(given: Mapping[str, Any], axes: Sequence[str]) -> tuple[Any, int | None, int | None]:
@@ -143,7 +145,7 @@ def documents(
     few of them beside their memories."""
     given = filters(where, names(DocumentFilters))
     axis, since, until = _span(given, get_args(DocumentAxis))
-    tags = _tag_filter(given)
+    tags = _tag_filter(store, bank, given)
     said = str(given.get("contains", ""))
     for document in _in_order(store, bank, axis or "updated_at", after):
         at = None if axis is None else to_micros(getattr(document, axis))
@@ -211,8 +213,8 @@ class _Named:
 
 
 def _named(store: Store, bank: str, where: Mapping[str, Any]) -> _Named:
-    """Most mentioned first; under a filter, those that somebody it lets through names."""
-    tags = _tag_filter(filters(where, names(TagFilters)))
+    """Most mentioned first; under a filter, by those whom it lets through, and only whom they name."""
+    tags = _tag_filter(store, bank, filters(where, names(TagFilters)))
     view, every = store.view(bank), store.entities(bank, EVERYTHING)
     found = view.naming([e.id for e in every], Filter(tags=tags), EVERYTHING)
     kept = [
@@ -220,6 +222,8 @@ def _named(store: Store, bank: str, where: Mapping[str, Any]) -> _Named:
         for entity, (keys, _) in zip(every, found, strict=True)
         if len(keys) or tags is None
     ]
+    if tags is not None:  # as often as before in the order of all
+        kept.sort(key=lambda each: -len(each[1]))
     return _Named(view, [e for e, _ in kept], [k for _, k in kept])
 
 
@@ -261,32 +265,38 @@ def _when(micros: Any) -> datetime:
 
 
 def graph(store: Store, bank: str, where: Mapping[str, Any], limit: int, least: int) -> EntityGraph:
-    """Who is named together with whom: the most mentioned entities and their ties."""
+    """Who is named together with whom: the strongest ties, of at least so many memories, and whom
+    they tie."""
     named = _named(store, bank, where)
-    chosen = [
-        (e, k) for e, k in zip(named.entities, named.keys, strict=True) if len(k) >= max(least, 1)
-    ]
-    shown = {e.id for e, _ in chosen[:limit]}
-    keys = (
-        np.unique(np.concatenate([k for _, k in chosen[:limit]]))
-        if shown
-        else np.empty(0, np.int64)
+    ties = [tie for tie in _ties(named) if tie.together >= least]
+    shown = ties[:limit]
+    ends = {end for tie in shown for end in (tie.a, tie.b)}
+    return EntityGraph(
+        tuple(
+            _profile(named.view, e, k, bool(where))
+            for e, k in zip(named.entities, named.keys, strict=True)
+            if e.id in ends
+        ),
+        tuple(shown),
+        len({end for tie in ties for end in (tie.a, tie.b)}),
+        len(ties),
     )
-    ties: Counter[tuple[int, int]] = Counter()
+
+
+def _ties(named: _Named) -> list[EntityTie]:
+    """Strongest first."""
+    keys = np.unique(np.concatenate([np.empty(0, np.int64), *named.keys]))
+    together: Counter[tuple[int, int]] = Counter()
     last: dict[tuple[int, int], int] = {}
     happened = named.view.columns(keys).happened_from.tolist()
     for ids, at in zip(named.view.entities_of(keys), happened, strict=True):
-        for pair in combinations(sorted({i for i in ids if i in shown}), 2):
-            ties[pair] += 1
+        for pair in combinations(sorted(set(ids)), 2):
+            together[pair] += 1
             last[pair] = max(at, last.get(pair, NO_TIME))
-    return EntityGraph(
-        tuple(_profile(named.view, e, k, bool(where)) for e, k in chosen[:limit]),
-        tuple(
-            EntityTie(a, b, count, None if last[a, b] == NO_TIME else _when(last[a, b]))
-            for (a, b), count in sorted(ties.items(), key=lambda t: (-t[1], t[0]))
-        ),
-        len(chosen),
-    )
+    return [
+        EntityTie(a, b, count, None if last[a, b] == NO_TIME else _when(last[a, b]))
+        for (a, b), count in sorted(together.items(), key=lambda t: (-t[1], t[0]))
+    ]
 
 
 # --- memories as a graph ---------------------------------------------------------------------

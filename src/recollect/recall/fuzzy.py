@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
+
+from recollect.recall.request import tag_filter
 
 ALIKE = 0.3  # share of the trigrams of either that both have
 
 
-def asks(groups: Any) -> bool:
+def spelled(groups: Any, known: Callable[[], Iterable[str]]) -> Any:
+    """The groups in the bank's own words; it is asked for its tags only where that matters. What
+    can be read only once is left to who reads it."""
+    if not groups or not isinstance(groups, Sequence | Mapping):
+        return groups
+    tag_filter(None, "any", cast("Any", groups))  # checked before anybody walks through it
+    if not _asks(groups):
+        return cast("Any", groups)
+    tags = list(known())
+    return [_resolved(group, tags) for group in cast("Sequence[Any]", groups)]
+
+
+def _asks(groups: Any) -> bool:
     """Whether any leaf of these groups wants its tags resolved."""
     if isinstance(groups, Mapping):
         group = cast("Mapping[str, Any]", groups)
-        return group.get("resolve") == "fuzzy" or any(asks(v) for v in group.values())
+        return group.get("resolve") == "fuzzy" or any(_asks(v) for v in group.values())
     if isinstance(groups, Sequence) and not isinstance(groups, str):
-        return any(asks(g) for g in cast("Sequence[Any]", groups))
+        return any(_asks(g) for g in cast("Sequence[Any]", groups))
     return False
 
 
-def resolved(group: Any, known: Iterable[str]) -> Any:
+def _resolved(group: Any, known: Iterable[str]) -> Any:
     """The group with every fuzzy leaf's tags replaced by those of the bank that are like them. A
     tag that is like none stays as it is, and matches nothing."""
     if not isinstance(group, Mapping):
@@ -27,9 +41,9 @@ def resolved(group: Any, known: Iterable[str]) -> Any:
     if "tags" in given:
         return _leaf(given, known) if given.get("resolve") == "fuzzy" else given
     return {
-        name: [resolved(g, known) for g in cast("list[Any]", part)]
+        name: [_resolved(g, known) for g in cast("list[Any]", part)]
         if isinstance(part, list)
-        else resolved(part, known)
+        else _resolved(part, known)
         for name, part in given.items()
     }
 

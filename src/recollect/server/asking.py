@@ -57,10 +57,15 @@ def options(body: RecallBody) -> dict[str, Any]:
     return out
 
 
-def groups(text: str | None) -> list[dict[str, Any]] | None:
+def visible(tags: list[str] | None, match: str, given: str | None = None) -> dict[str, Any]:
+    """The tag filter of a listing; nothing where none is given. `exact` is one by itself: what
+    carries no tags."""
+    out: dict[str, Any] = {"tags": tags, "tags_match": match} if tags or match == "exact" else {}
+    return out | ({"tag_groups": _groups(given)} if given else {})
+
+
+def _groups(text: str) -> list[dict[str, Any]]:
     """A boolean tag filter as a listing is given it, in the URL."""
-    if not text:
-        return None
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:

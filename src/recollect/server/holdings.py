@@ -174,7 +174,7 @@ def entity_graph(graph: EntityGraph, limit: int) -> dict[str, Any]:
             for tie in graph.ties
         ],
         "total_entities": graph.total,
-        "total_edges": len(graph.ties),
+        "total_edges": graph.total_ties,
         "limit": limit,
     }
 

@@ -161,9 +161,12 @@ class EntityTie:
 
 @dataclass(frozen=True, slots=True)
 class EntityGraph:
-    entities: tuple[EntityProfile, ...]
+    """Who is named together with whom."""
+
+    entities: tuple[EntityProfile, ...]  # whom the ties tie, most mentioned first
     ties: tuple[EntityTie, ...]  # strongest first
-    total: int  # entities there are, shown or not
+    total: int  # entities that are tied, shown or not
+    total_ties: int  # shown or not
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from recollect.server.answers import (
     DocumentList,
     Done,
 )
-from recollect.server.asking import groups
+from recollect.server.asking import visible
 from recollect.server.paging import Page, Paging, cut, last_written, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
@@ -67,12 +67,10 @@ async def list_documents(
     state = serving(request)
     given = {
         "contains": q,
-        "tags": tags,
-        "tags_match": tags_match if tags else None,
-        "tag_groups": groups(tag_groups),
         "time_field": time_field or ("updated_at" if start_date or end_date else None),
         "since": start_date,
         "until": end_date,
+        **visible(tags, tags_match, tag_groups),
     }
     where = {name: value for name, value in given.items() if value is not None}
     return Json(await state.read(_listed, state, bank_id, where, page))

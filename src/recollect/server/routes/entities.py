@@ -6,17 +6,18 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 
+from recollect.errors import InvalidInput, NotFound
 from recollect.server import holdings, render
 from recollect.server.access import reading
 from recollect.server.answers import EntityAnswer, EntityGraphAnswer, EntityList, TagList
-from recollect.server.asking import groups
+from recollect.server.asking import visible
 from recollect.server.paging import Page, counted, cut
 from recollect.server.respond import Json, answers
 from recollect.server.routes.memories import entity_number
 from recollect.server.schemas import (
+    MAX_PAGE,
     BankId,
     EntityId,
-    Limit,
     Match,
     TagGroups,
     Tags,
@@ -24,12 +25,6 @@ from recollect.server.schemas import (
 from recollect.server.serving import serving
 
 router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["entities"])
-
-
-def _visible(tags: list[str] | None, match: str, given: str | None) -> dict[str, Any]:
-    """The tag filter of a listing; nothing where none is given."""
-    out: dict[str, Any] = {"tags": tags, "tags_match": match} if tags or match == "exact" else {}
-    return out | ({"tag_groups": groups(given)} if given else {})
 
 
 @router.get(
@@ -50,7 +45,7 @@ async def list_entities(
         bank_id,
         limit=page.limit,
         offset=page.skipped,
-        **_visible(tags, tags_match, tag_groups),
+        **visible(tags, tags_match, tag_groups),
     )
     return Json(counted([holdings.entity(p) for p in found], total, page))
 
@@ -64,20 +59,22 @@ async def list_entities(
 async def get_entity_graph(
     request: Request,
     bank_id: BankId,
-    limit: Limit = 1000,
-    min_count: Annotated[int, Query(description="Named in at least so many memories.")] = 1,
+    limit: Annotated[int, Query(ge=0, le=MAX_PAGE, description="How many edges at most.")] = 1000,
+    min_count: Annotated[
+        int, Query(description="Only who is named together in at least so many memories.")
+    ] = 1,
     tags: Tags = None,
     tags_match: Match = "any",
     tag_groups: TagGroups = None,
 ) -> Any:
-    """The most mentioned entities, and which of them are named together."""
+    """Who is named together with whom, the strongest ties first, and those whom they tie."""
     state = serving(request)
     found = await state.read(
         state.memory.entity_graph,
         bank_id,
         limit=limit,
         min_count=min_count,
-        **_visible(tags, tags_match, tag_groups),
+        **visible(tags, tags_match, tag_groups),
     )
     return Json(holdings.entity_graph(found, limit))
 
@@ -98,11 +95,18 @@ async def get_entity(
 ) -> Any:
     """One entity and what has been observed of it."""
     state = serving(request)
-    number = entity_number(entity_id) or 0
-    seen = _visible(tags, tags_match, tag_groups)
-    found = await state.read(state.memory.entity, bank_id, number, **seen)
+    seen = visible(tags, tags_match, tag_groups)
+    found = await state.read(state.memory.entity, bank_id, _number(entity_id), **seen)
     observed = [render.observed(m) for m in found.observations]
     return Json(holdings.entity(found) | {"observations": observed})
+
+
+def _number(entity_id: str) -> int:
+    """A text that is no id at all, such as one of another server, is an entity that is not there."""
+    try:
+        return entity_number(entity_id) or 0
+    except InvalidInput as error:
+        raise NotFound(error.message, hint=error.hint) from error
 
 
 @router.get("/tags", operation_id="list_tags", responses=answers(TagList), dependencies=[reading])

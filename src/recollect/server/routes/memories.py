@@ -17,7 +17,7 @@ from recollect.server.answers import (
     Unit,
     UnitList,
 )
-from recollect.server.asking import groups
+from recollect.server.asking import visible
 from recollect.server.correcting import correct
 from recollect.server.giving import given_items
 from recollect.server.paging import Page, Paging, last, shown
@@ -140,12 +140,10 @@ async def list_memories(
         "state": state,
         "document_id": document_id,
         "entity": entity_number(entity_id),
-        "tags": tags,
-        "tags_match": tags_match,
-        "tag_groups": groups(tag_groups),
         "time_field": time_field or ("created_at" if start_date or end_date else None),
         "since": start_date,
         "until": end_date,
+        **visible(tags, tags_match, tag_groups),
     }
     if consolidation_state not in (None, "done"):
         where["document_id"] = ""  # nothing waits to be consolidated
@@ -273,8 +271,7 @@ async def get_graph(
         "type": type,
         "contains": q,
         "document_id": document_id,
-        "tags": tags,
-        "tags_match": tags_match if tags else None,
+        **visible(tags, tags_match),
     }
 
     def work() -> dict[str, Any]:
