@@ -114,9 +114,11 @@ class ItemFields(_Authored, total=False):
 
 
 class MemoryChanges(_Authored, total=False):
-    """What can be corrected of a memory."""
+    """What can be corrected of a memory. `entities` are all that it names from then on, `timestamp` is
+    when it was first told."""
 
     text: str
+    timestamp: When | None
 
 
 def names(options: type[Any]) -> frozenset[str]:

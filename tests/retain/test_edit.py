@@ -336,6 +336,33 @@ def test_a_time_read_from_the_old_wording_is_read_anew(memory: recollect.Recolle
     assert changed.occurred_start == datetime(2024, 6, 7, tzinfo=UTC)
 
 
+def test_entities_of_a_correction_are_all_that_it_names(memory: recollect.Recollect) -> None:
+    (told,) = memory.retain("b", {"speaker": "Bob", "text": "Alice met Carol."}).new
+    assert set(memory.load("b", told).entities) == {"Alice", "Bob", "Carol"}
+    assert memory.update("b", told, entities=["Dan"]).entities == ("Dan",)
+    assert memory.update("b", told, context="lunch").entities == ("Dan",)
+    assert memory.update("b", told, entities=[]).entities == ()
+    assert set(memory.update("b", told, text="Alice met Ella.").entities) == {
+        "Alice",
+        "Bob",
+        "Ella",
+    }
+
+
+def test_when_it_was_first_told_is_corrected_and_when_it_was_told_again_stays(
+    memory: recollect.Recollect,
+) -> None:
+    for day in ("2026-03-05", "2026-03-09"):
+        memory.retain("b", {"text": "Alice likes tea.", "timestamp": day})
+    (held,) = memory.memories("b")
+    moved = memory.update("b", held.id, timestamp="2026-02-01")
+    times = moved.mentioned_at, moved.last_mentioned_at
+    assert [t and t.date().isoformat() for t in times] == ["2026-02-01", "2026-03-09"]
+    (once,) = memory.retain("b", {"text": "Bob likes rye.", "timestamp": "2026-03-05"}).new
+    gone = memory.update("b", once, timestamp=None)
+    assert (gone.mentioned_at, gone.last_mentioned_at) == (None, None)
+
+
 def test_a_correction_keeps_evidence_and_given_links(memory: recollect.Recollect) -> None:
     cause, effect = memory.retain(
         "b",

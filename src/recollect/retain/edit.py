@@ -11,7 +11,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.language.dates import to_micros
 from recollect.models.base import Embedder
 from recollect.options import MemoryChanges, names
-from recollect.retain.items import Fact, items
+from recollect.retain.items import UNSET, Fact, items
 from recollect.retain.opinion import moved
 from recollect.retain.prepare import grounded
 from recollect.retain.revise import Correction, Versions, as_item, current_key
@@ -90,12 +90,14 @@ def _changed(old: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
     item = as_item(old)
     if "occurred_start" in changes and "occurred_end" not in changes:
         item.pop("occurred_end", None)
+    if "timestamp" in changes and changes["timestamp"] is None:
+        changes = {**changes, "timestamp": UNSET}
     if (
-        "text" in changes
+        {"text", "timestamp"} & set(changes)
         and old.occurred_grain
         and not {"occurred_start", "occurred_end"} & set(changes)
     ):
-        # The time was read from the old words; the new ones say their own.
+        # The time was read from the old words, as of when they were told.
         item.pop("occurred_start", None)
         item.pop("occurred_end", None)
     if "text" in changes and "entities" not in changes:

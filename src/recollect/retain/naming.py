@@ -18,12 +18,14 @@ class Naming:
         self._next = view.next_entity
         self.entities: dict[int, Entity] = {}
 
-    def numbers(self, prepared: Prepared) -> tuple[int, ...]:
+    def numbers(self, prepared: Prepared, *, given_alone: bool = False) -> tuple[int, ...]:
+        """Of what the caller names, and what stands in the text; or of the former alone."""
         fact = prepared.fact
         named: list[tuple[str, str]] = [(name, "other") for name in fact.entities]
-        if fact.speaker and fact.speaker.casefold() not in ROLES:
-            named.append((fact.speaker, "person"))
-        named += [(m.text, m.kind) for m in prepared.mentions]
+        if not given_alone:
+            if fact.speaker and fact.speaker.casefold() not in ROLES:
+                named.append((fact.speaker, "person"))
+            named += [(m.text, m.kind) for m in prepared.mentions]
         found: list[int] = []
         for name, kind in named:
             entity = self._resolve(name, kind, found)

@@ -55,12 +55,14 @@ class Correction:
 
     def applied(self, old: Memory) -> Memory:
         fact: Fact = self.ready.fact
-        names = set(self.changes) - {"entities"}
-        if {"text", "occurred_start", "occurred_end"} & names:
+        names = set(self.changes) - {"entities", "timestamp"}
+        if {"text", "occurred_start", "occurred_end", "timestamp"} & set(self.changes):
             names |= {*_TIMED}  # as given, otherwise as the new wording says
         if "source_ids" in names:
             names.add("proof_count")
         kept: dict[str, Any] = {n: getattr(fact, n) for n in names}
+        if "timestamp" in self.changes:
+            kept |= _told(old, fact.said_at)
         if fact.type is MemoryType.OPINION and old.confidence is None:
             kept.setdefault("confidence", FIRST_CONFIDENCE)
         if names != {"last_reviewed_at"}:  # looked at is not changed
@@ -68,6 +70,14 @@ class Correction:
         if self.restored:
             kept |= {"state": State.ACTIVE, "superseded_by": None}
         return replace(old, **kept, tokens=count_tokens(fact.text))
+
+
+def _told(old: Memory, at: datetime | None) -> dict[str, Any]:
+    """When it was first told is corrected; when it was told again stays."""
+    last = old.last_mentioned_at
+    if last is None or last == old.mentioned_at:
+        return {"mentioned_at": at, "last_mentioned_at": at}
+    return {"mentioned_at": at, "last_mentioned_at": last if at is None else max(last, at)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +113,8 @@ class Versions:
         ]
         versions[0] = replace(versions[0], memory=memory, sources=_source_keys(w, memory))
         if _NAMING & set(correction.changes):
-            numbers = naming.numbers(correction.ready)
+            alone = "entities" in correction.changes
+            numbers = naming.numbers(correction.ready, given_alone=alone)
             versions[0] = replace(versions[0], entity_ids=numbers)
         now = to_micros(correction.now)
         # What is restored did not count since it was withdrawn: its earlier version ends there.

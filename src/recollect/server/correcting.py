@@ -73,11 +73,6 @@ def _give_reason(memory: Recollect, found: Memory, reason: str | None) -> None:
 
 
 def _changes(body: MemoryBody) -> dict[str, Any]:
-    if body.mentioned_at is not None:
-        raise InvalidInput(
-            "when a memory was told cannot be corrected",
-            hint="change occurred_start and occurred_end, or retain it anew with a timestamp",
-        )
     out = dict(body.changes or {})
     if body.text is not None:
         out["text"] = body.text
@@ -85,6 +80,8 @@ def _changes(body: MemoryBody) -> dict[str, Any]:
         value = getattr(body, name)
         if value is not None:
             out[name] = value or None  # "" clears
+    if body.mentioned_at is not None:
+        out["timestamp"] = body.mentioned_at or None
     if body.fact_type is not None:
         out["type"] = body.fact_type
     if body.entities is not None:

@@ -212,9 +212,11 @@ class MemoryBody(BaseModel):
     context: str | None = None
     occurred_start: str | None = None
     occurred_end: str | None = None
-    mentioned_at: str | None = None
+    mentioned_at: str | None = Field(None, description="When it was first told.")
     fact_type: str | None = None
-    entities: list[str] | None = None
+    entities: list[str] | None = Field(
+        None, description="All that it names from now on; [] = nobody and nothing."
+    )
     resolve_entities: Truth = Field(True, description="Accepted; names are always resolved.")
     state: Literal["valid", "invalidated", "superseded"] | None = None
     reason: str | None = None
