@@ -100,3 +100,11 @@ def test_replies_are_told_apart_as_in_a_file(searched: Recollect, tmp_path: Path
             found.append(sorted((m.text, m.proof_count) for m in held))
     asked = [("Do you eat fish?", 2), ("Do you eat meat?", 2)]
     assert found[0] == found[1] == [*asked, ("I like tea.", 4), *[("No.", 2)] * 2]
+
+
+@pytest.mark.parametrize("words", ["büro", "ÄRGER IM", "straße", "STRAẞE", "жук", "ЖУК ИДЁТ"])
+def test_capitals_do_not_matter_in_any_script(served: Recollect, words: str) -> None:
+    text = "Ärger im BÜRO, Große Straße: Жук идёт."
+    served.retain("any", [{"text": text}, {"text": "Burger, Strasse.", "context": "Жало"}])
+    assert [m.text for m in served.memories("any", contains=words)] == [text]
+    assert [m.text for m in served.memories("any", contains="жАЛО")] == ["Burger, Strasse."]

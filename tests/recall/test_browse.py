@@ -54,6 +54,19 @@ def test_a_listing_and_its_count_agree_under_every_filter(
     assert memory.count(bank, **where) == expected
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["büro", "BÜRO", "Ärger im", "ärger IM", "straße", "STRAẞE", "école", "жук", "ЖУК ИДЁТ"],
+)
+def test_capitals_do_not_matter_in_any_script(memory: Recollect, words: str) -> None:
+    text = "ÄRGER IM BÜRO, Große Straße: École Жук идёт."
+    memory.retain(
+        "any", [{"text": text, "timestamp": "unset"}, {"text": "Burger, Strasse, Ecole."}]
+    )
+    assert [m.text for m in memory.memories("any", contains=words)] == [text]
+    assert memory.count("any", contains=words) == 1
+
+
 def test_a_time_axis_orders_latest_first(memory: Recollect, bank: str) -> None:
     found = memory.memories(bank, time_field="mentioned_at")
     assert [m.mentioned_at for m in found] == sorted((m.mentioned_at for m in found), reverse=True)

@@ -85,3 +85,10 @@ async def test_exactly_no_tags_is_a_filter_in_every_listing(
 async def test_an_entity_of_another_server_is_not_found(client: Hindsight, harbour: str) -> None:
     with pytest.raises(NotFoundException):
         await client.entities.get_entity(harbour, "5b1c6f9e-6f4f-4a73-9a3e-6d2f4a0c1d11")
+
+
+async def test_a_substring_is_found_whatever_its_capitals(client: Hindsight, bank: str) -> None:
+    await client.aretain(bank, "Ärger im BÜRO.", context="Straßenfest")
+    for words in ("büro", "ÄRGER", "STRAẞEN"):
+        assert (await client.alist_memories(bank, search_query=words)).total == 1
+        assert (await client.memory.get_graph(bank, q=words)).total_units == 1

@@ -6,6 +6,7 @@ from typing import Any
 
 from recollect.storage.base import NO_TIME, Listing
 from recollect.storage.postgres.filters import tagged
+from recollect.storage.smalls import in_smalls
 from recollect.types import State
 
 # As the index `memories_mentioned` has it.
@@ -25,10 +26,10 @@ def conditions(where: Listing) -> tuple[str, dict[str, Any]]:
     if where.recallable:
         parts.append("m.state <> 'invalidated'")
     if where.contains:
-        values["contains"] = where.contains
-        # Lower case as the embedded store has it: of ASCII letters.
-        wanted = 'lower(%(contains)s COLLATE "C")'
-        holds = [f'strpos(lower(m.{c} COLLATE "C"), {wanted}) > 0' for c in ("text", "context")]
+        values |= in_smalls(where.contains)._asdict()
+        # The same letters, whatever the locale of the database.
+        small = 'translate(lower(m.{} COLLATE "C"), %(capitals)s, %(smalls)s)'.format
+        holds = [f"strpos({small(c)}, %(wanted)s) > 0" for c in ("text", "context")]
         parts.append(f"({' OR '.join(holds)})")
     if where.keys is not None:
         values["only"] = sorted(where.keys)

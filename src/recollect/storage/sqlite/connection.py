@@ -19,6 +19,7 @@ from recollect.errors import (
     StoreReadOnly,
 )
 from recollect.storage.migrating import scripts_of
+from recollect.storage.smalls import translate
 
 APPLICATION_ID = 0x7265636F  # "reco": how a file says that it is ours
 Execute = Callable[[str, Sequence[Any]], list[Any]]  # a statement, and all that it gives
@@ -39,6 +40,7 @@ def connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")  # an acknowledged retain survives power loss
     connection.execute("PRAGMA secure_delete = ON")  # what is forgotten leaves no bytes behind
     connection.execute("PRAGMA cache_size = -16000")
+    connection.create_function("translate", 3, translate, deterministic=True)
     return connection
 
 

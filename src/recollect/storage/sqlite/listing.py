@@ -8,6 +8,7 @@ import orjson
 
 from recollect.storage.base import NO_TIME, Listing, TagExpression, TagLeaf
 from recollect.storage.index.record import KEY_MASK
+from recollect.storage.smalls import Smalls, in_smalls
 from recollect.storage.sqlite.rows import row_span
 from recollect.types import State
 
@@ -36,8 +37,8 @@ def conditions(where: Listing, bank: int) -> tuple[str, list[Any]]:
     if where.recallable:
         add("state <> 'invalidated'")
     if where.contains:
-        holds = "instr(lower({}), lower(?)) > 0".format
-        add(f"({holds('text')} OR {holds('context')})", where.contains, where.contains)
+        sql, given = _holds(in_smalls(where.contains))
+        add(f"({sql.format('text')} OR {sql.format('context')})", *given, *given)
     if where.keys is not None:
         add(f"n & {KEY_MASK} IN (SELECT value FROM json_each(?))", _json(sorted(where.keys)))
     if where.tags is not None:
@@ -50,6 +51,13 @@ def conditions(where: Listing, bank: int) -> tuple[str, list[Any]]:
         if where.until is not None:
             add(f"{where.axis} < ?", where.until)
     return " AND ".join(parts), arguments
+
+
+def _holds(words: Smalls) -> tuple[str, list[Any]]:
+    if not words.capitals:  # SQLite knows the letters of ASCII, and is faster alone
+        return "instr(lower({}), ?) > 0", [words.wanted]
+    sql = "instr(translate(lower({}), ?, ?), ?) > 0"
+    return sql, [words.capitals, words.smalls, words.wanted]
 
 
 def _columns(where: Listing) -> list[str]:
