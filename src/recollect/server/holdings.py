@@ -23,6 +23,7 @@ from recollect.types import (
     OperationState,
 )
 
+MISSIONS = ("reflect_mission", "mission", "background")  # names of one thing; the first counts
 NEUTRAL = {"skepticism": 3, "literalism": 3, "empathy": 3}
 
 
@@ -52,8 +53,7 @@ def profile(bank: Bank) -> dict[str, Any]:
 
 
 def mission(bank: Bank) -> str:
-    names = ("reflect_mission", "mission", "background")
-    return next((str(bank.config[n]) for n in names if bank.config.get(n)), "")
+    return next((str(bank.config[n]) for n in MISSIONS if bank.config.get(n)), "")
 
 
 def disposition(bank: Bank) -> dict[str, int]:

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
+from recollect.server.configuring import named
 from recollect.types import Budget, Evidence, TagsMatch, Verbosity
 
 # Paths are routed still percent-encoded, so that an id may hold a slash; decoded exactly once.
@@ -202,7 +203,10 @@ class ProfileBody(BaseModel):
 
 
 class ConfigBody(BaseModel):
-    updates: BankBody = Field(description="What is left out stays; null takes a setting back.")
+    updates: Annotated[BankBody, BeforeValidator(named)] = Field(
+        description="What is left out stays; null takes a setting back. A name may be that of "
+        "Hindsight's environment variable, HINDSIGHT_API_…."
+    )
 
 
 class MemoryBody(BaseModel):

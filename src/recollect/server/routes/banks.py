@@ -16,6 +16,7 @@ from recollect.server.answers import (
     BankStatsAnswer,
     Deleted,
 )
+from recollect.server.configuring import in_force, said_last
 from recollect.server.paging import Page, cut
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
@@ -88,9 +89,10 @@ def _put(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
 
 def _merge(state: Serving, bank_id: str, settings: Mapping[str, Any]) -> Bank:
     held = state.memory.bank(bank_id)
-    if {**held.config, **settings} == held.config:  # nothing to write, and caches stay
+    changes = said_last(settings, held.config)
+    if {**held.config, **changes} == held.config:  # nothing to write, and caches stay
         return held
-    return state.memory.configure_bank(bank_id, settings, merge=True)
+    return state.memory.configure_bank(bank_id, changes, merge=True)
 
 
 @router.patch(
@@ -174,7 +176,7 @@ def _config(state: Serving, bank: Bank) -> dict[str, Any]:
     defaults = {name: getattr(state.memory.settings, name) for name in _SHOWN}
     return {
         "bank_id": bank.id,
-        "config": {**defaults, **bank.config},
+        "config": {**defaults, **in_force(bank)},
         "overrides": bank.config,
     }
 
