@@ -285,6 +285,51 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+# The word to stop comes the moment a worker is made, in the process that is named.
+STOPPED_AT_BIRTH = """
+import os, signal, socket, sys
+from recollect.server.workers import Workers
+fork = os.fork
+def told_to_stop():
+    pid = fork()
+    if (pid == 0) == (sys.argv[1] == "worker"):
+        os.kill(os.getpid(), signal.SIGTERM)
+    return pid
+os.fork = told_to_stop
+def work(place, tell):
+    tell()
+    signal.pause()
+Workers(socket.socket(), 2, work).run(lambda: None)
+"""
+
+
+@pytest.mark.parametrize(("who", "ends"), [("parent", 0), ("worker", 1)])
+def test_a_word_to_stop_is_heard_while_workers_are_made(who: str, ends: int) -> None:
+    command = [sys.executable, "-c", STOPPED_AT_BIRTH, who]
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == ends, done.stderr.decode()  # 1: a worker ended by itself
+
+
+# It comes before uvicorn listens to it.
+STOPPED_AT_THE_START = """
+import os, signal, uvicorn
+serve = uvicorn.Server.serve
+def told_to_stop(self, sockets=None):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return serve(self, sockets)
+uvicorn.Server.serve = told_to_stop
+from recollect.cli import main
+raise SystemExit(main())
+"""
+
+
+def test_a_word_to_stop_is_heard_while_the_server_starts(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STOPPED_AT_THE_START, "serve", "--port", "0"]
+    command += ["--db", str(tmp_path / "m.db")]
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 @needs_proc
 def test_a_worker_that_dies_is_started_anew(tmp_path: Path) -> None:
     server = start(tmp_path / "m.db", "--workers", "2")

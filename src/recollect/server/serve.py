@@ -62,7 +62,15 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
             def work(place: Place, tell: Callable[[], None]) -> None:
                 listen(Recollect(settings), place.bound, tell, folder, place)
 
-            Workers(bound, settings.workers, work).run(lambda: on_ready(address(bound)))
+            gone = _uncounted if settings.metrics else None
+            Workers(bound, settings.workers, work, gone).run(lambda: on_ready(address(bound)))
+
+
+def _uncounted(pid: int) -> None:
+    """What a process was about when it ended is no longer being done."""
+    from prometheus_client import multiprocess
+
+    multiprocess.mark_process_dead(pid)  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextlib.contextmanager
@@ -123,9 +131,14 @@ def listen(
         from recollect.server.evenly import EvenServer
 
         server = EvenServer(config, place)
+
+    def stop(_number: int, _frame: object) -> None:
+        server.should_exit = True
+
     # uvicorn stops gracefully on these, and then sends itself the signal once more, to whoever
-    # would have had it otherwise: here nobody, so that a server that stopped well exits with 0.
-    held = {s: signal.signal(s, _nothing) for s in (signal.SIGINT, signal.SIGTERM)}
+    # would have had it otherwise: here to whom it says nothing new, so that a server that stopped
+    # well exits with 0. What comes before uvicorn listens to them is not lost.
+    held = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
         server.run(sockets=[bound])
     finally:
@@ -162,10 +175,6 @@ def _collect_seldom() -> None:
 def _early(memory: Recollect) -> None:
     with contextlib.suppress(RecollectError):
         memory.warm()
-
-
-def _nothing(_number: int, _frame: object) -> None:
-    pass
 
 
 def bind(host: str, port: int) -> socket.socket:

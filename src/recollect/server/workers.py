@@ -23,6 +23,7 @@ from recollect.errors import ConfigError, ServerError
 log = logging.getLogger("recollect.server")
 STEADY_S = 5.0  # a worker that dies sooner is not started again at once
 SLACK = 8  # of so many connections, one more or less is even
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ABSENT = -1  # not there, or not yet, or on its way out
 
 
@@ -69,7 +70,14 @@ Work = Callable[[Place, Callable[[], None]], None]
 
 
 class Workers:
-    def __init__(self, bound: socket.socket, count: int, work: Work) -> None:
+    def __init__(
+        self,
+        bound: socket.socket,
+        count: int,
+        work: Work,
+        gone: Callable[[int], None] | None = None,
+    ) -> None:
+        """`gone` is told the id of a process that has ended."""
         if not hasattr(os, "fork"):
             raise ConfigError(
                 "this system cannot share an address among processes",
@@ -78,6 +86,7 @@ class Workers:
         self._bound = bound
         self._count = count
         self._work = work
+        self._gone = gone
         self._counts = Counts(count)
         self._started: dict[int, tuple[int, float]] = {}  # place and when, by process id
         self._stopping = False
@@ -86,15 +95,15 @@ class Workers:
 
     def run(self, on_ready: Callable[[], None]) -> None:
         """Until told to stop; every worker has finished what it accepted then."""
-        signals = (signal.SIGINT, signal.SIGTERM)
-        held = {s: signal.signal(s, self._stop) for s in signals}
+        held = {s: signal.signal(s, self._stop) for s in _SIGNALS}
         try:
             ready = [self._start(number) for number in range(self._count)]
-            if not all(ready):
+            if not all(ready) and not self._stopping:
                 self._end()
                 self._wait()
                 raise ServerError("a worker ended before it was ready", hint="its log says why")
-            on_ready()
+            if not self._stopping:
+                on_ready()
             self._wait()
         finally:
             for number, handler in held.items():
@@ -120,35 +129,47 @@ class Workers:
                 continue
             number, begun = self._started.pop(pid)
             self._counts.place(number, self._bound).leave()
+            if self._gone is not None:
+                self._gone(pid)
             if self._stopping:
                 continue
             log.error("a worker ended with %s; starting another", os.waitstatus_to_exitcode(status))
             lived = time.monotonic() - begun
             if lived < STEADY_S:
                 time.sleep(STEADY_S - lived)
-            if not self._stopping:
-                self._start(number)
+            self._start(number)
 
     def _start(self, number: int) -> bool:
         """Whether it became ready."""
         told, tell = os.pipe()
+        # A word to stop is heard when the new one is known: it would not be passed on to it
+        # otherwise, and the parent would wait for it without end.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            if not self._stopping:
+                self._fork(number, told, tell)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        os.close(tell)
+        ready = os.read(told, 1) == b"1"
+        os.close(told)
+        return ready
+
+    def _fork(self, number: int, told: int, tell: int) -> None:
         pid = os.fork()
         if pid == 0:
             os.close(told)
             os.close(self._life)
             self._live(number, tell)
-        os.close(tell)
         self._started[pid] = number, time.monotonic()
-        ready = os.read(told, 1) == b"1"
-        os.close(told)
-        return ready
 
     def _live(self, number: int, tell: int) -> None:
         """In the worker: never returns."""
         code = 1
         try:
-            for each in (signal.SIGINT, signal.SIGTERM):
+            for each in _SIGNALS:
                 signal.signal(each, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             threading.Thread(target=self._follow, name="recollect-parent", daemon=True).start()
             self._work(self._counts.place(number, self._bound), lambda: _say(tell))
             code = 0
