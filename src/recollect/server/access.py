@@ -12,11 +12,16 @@ from recollect.types import Scope
 
 def authorize(request: Request, bank: str | None, scope: Scope) -> Caller:
     """Who asks; an error of the library's tree when that is nobody who may. What is noted on the
-    way is for the log and the audit, also of those who were refused."""
-    request.state.bank, request.state.scope = bank, scope
+    way is for the log and the audit, also of those who were refused. Asked again of the same
+    request, it does not count as another."""
+    state = request.state
+    if getattr(state, "allowed", None) == (bank, scope):
+        return state.caller
+    state.bank, state.scope = bank, scope
     gate = serving(request).gate
-    caller = request.state.caller = gate.recognise(request.headers.get("authorization"))
+    caller = state.caller = gate.recognise(request.headers.get("authorization"))
     gate.allow(caller, bank, scope)
+    state.allowed = bank, scope
     return caller
 
 

@@ -8,38 +8,37 @@ working out what a handler needs takes FastAPI longer than the rest of the way t
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, cast, get_type_hints
+from typing import get_type_hints
 from urllib.parse import unquote
 
 import orjson
 from fastapi import Request
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from recollect.server.guarded import Guarded
 from recollect.server.limits import read_whole, replayed
 
 _JSON = (b"content-type", b"application/json")
 
 
-class DirectRoute(APIRoute):
-    """For a handler of a request, a bank and a body, and whoever asks for the same two first."""
+class DirectRoute(Guarded):
+    """For a handler of a request, a bank and a body, and whoever asks for the first two before."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in self.methods or _JSON not in scope["headers"]:
             await super().handle(scope, receive, send)
             return
+        request = Request(scope, receive, send)
+        await self.ask(request)
         content = await read_whole(receive)
         body = None if content is None else self._read(content)
         if body is None:
             again = receive if content is None else replayed(content, receive)
             await super().handle(scope, again, send)
             return
-        request = Request(scope, receive, send)
         bank = unquote(scope["path_params"]["bank_id"])
-        for asked in self.dependencies:
-            await cast("Any", asked.dependency)(request, bank)
         answer: Response = await self.endpoint(request, bank, body)
         await answer(scope, receive, send)
 

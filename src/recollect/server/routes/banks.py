@@ -17,6 +17,7 @@ from recollect.server.answers import (
     Deleted,
 )
 from recollect.server.configuring import in_force, said_last
+from recollect.server.guarded import Guarded
 from recollect.server.paging import Page, cut
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
@@ -29,7 +30,7 @@ from recollect.server.schemas import (
 from recollect.server.serving import Serving, serving
 from recollect.types import Bank, Scope
 
-router = APIRouter(prefix="/v1/default/banks", tags=["banks"])
+router = APIRouter(prefix="/v1/default/banks", tags=["banks"], route_class=Guarded)
 # Settings that say how a bank is read and written. Where it is kept, and how it is served, is
 # nobody's business who may only read it.
 _SHOWN = (

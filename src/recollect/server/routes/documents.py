@@ -20,6 +20,7 @@ from recollect.server.answers import (
     Done,
 )
 from recollect.server.asking import visible
+from recollect.server.guarded import Guarded
 from recollect.server.paging import Page, Paging, cut, last_written, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
@@ -35,7 +36,7 @@ from recollect.server.schemas import (
 from recollect.server.serving import Serving, serving
 from recollect.types import Scope
 
-router = APIRouter(prefix="/v1/default", tags=["documents"])
+router = APIRouter(prefix="/v1/default", tags=["documents"], route_class=Guarded)
 _IN_BANK = "/banks/{bank_id}/documents"
 Moment = Annotated[str | None, Query(description="ISO 8601.")]
 

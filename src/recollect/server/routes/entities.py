@@ -11,6 +11,7 @@ from recollect.server import holdings, render
 from recollect.server.access import reading
 from recollect.server.answers import EntityAnswer, EntityGraphAnswer, EntityList, TagList
 from recollect.server.asking import visible
+from recollect.server.guarded import Guarded
 from recollect.server.paging import Page, counted, cut
 from recollect.server.respond import Json, answers
 from recollect.server.routes.memories import entity_number
@@ -24,7 +25,7 @@ from recollect.server.schemas import (
 )
 from recollect.server.serving import serving
 
-router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["entities"])
+router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["entities"], route_class=Guarded)
 
 
 @router.get(

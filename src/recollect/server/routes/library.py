@@ -13,11 +13,12 @@ from recollect.language.dates import parse_when
 from recollect.server import holdings
 from recollect.server.access import administering, note, reading, writing
 from recollect.server.answers import Answer, Done, Unit
+from recollect.server.guarded import Guarded
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, IdsBody, Limit, LinksBody, MemoryId
 from recollect.server.serving import serving
 
-router = APIRouter(prefix="/v1/default", tags=["library"])
+router = APIRouter(prefix="/v1/default", tags=["library"], route_class=Guarded)
 BANK = "/banks/{bank_id}"
 LINES = "application/x-ndjson"
 STEP_S = 5.0  # of making vectors anew in one request: who asks shows how far it is, and asks again

@@ -20,6 +20,7 @@ from recollect.server.answers import (
 from recollect.server.asking import visible
 from recollect.server.correcting import correct
 from recollect.server.giving import given_items
+from recollect.server.guarded import Guarded
 from recollect.server.paging import Page, Paging, last, shown
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import (
@@ -37,7 +38,7 @@ from recollect.server.serving import Serving, serving
 from recollect.storage.base import EVERYTHING
 from recollect.types import Operation
 
-router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["memories"])
+router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["memories"], route_class=Guarded)
 IdempotencyKey = Annotated[
     str | None,
     Header(

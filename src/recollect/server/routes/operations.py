@@ -11,6 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.server import holdings
 from recollect.server.access import reading, writing
 from recollect.server.answers import OperationDone, OperationList, OperationStatus
+from recollect.server.guarded import Guarded
 from recollect.server.operations import HINDSIGHT_NAMES, RETAIN
 from recollect.server.paging import Paging, last, shown
 from recollect.server.respond import Json, answers
@@ -18,7 +19,9 @@ from recollect.server.schemas import BankId, Cursor, Offset, OperationId
 from recollect.server.serving import serving
 from recollect.types import Operation, OperationState
 
-router = APIRouter(prefix="/v1/default/banks/{bank_id}/operations", tags=["operations"])
+router = APIRouter(
+    prefix="/v1/default/banks/{bank_id}/operations", tags=["operations"], route_class=Guarded
+)
 _STATES = {name: state for state, name in HINDSIGHT_NAMES.items()}
 
 

@@ -14,13 +14,14 @@ from recollect.server.access import reading
 from recollect.server.answers import RecallAnswer, WhyAnswer
 from recollect.server.asking import heard, options
 from recollect.server.direct import DirectRoute
+from recollect.server.guarded import Guarded
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId, RecallBody, WhyBody
 from recollect.server.serving import Serving, serving
 from recollect.server.stream import HEADERS, MEDIA_TYPE, stages
 from recollect.types import Degradation
 
-router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["recall"])
+router = APIRouter(prefix="/v1/default/banks/{bank_id}", tags=["recall"], route_class=Guarded)
 
 
 async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -> Any:

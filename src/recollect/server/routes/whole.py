@@ -17,6 +17,7 @@ from recollect.memory.checks import check_bank_name
 from recollect.server import holdings
 from recollect.server.access import administering, authorize, note, reading
 from recollect.server.answers import Answer, BankAnswer, Done
+from recollect.server.guarded import Guarded
 from recollect.server.respond import Json, answers
 from recollect.server.schemas import BankId
 from recollect.server.serving import Serving, serving
@@ -38,7 +39,7 @@ from recollect.storage.transfer import (
 )
 from recollect.types import Bank, Scope
 
-router = APIRouter(prefix="/v1/default", tags=["whole banks"])
+router = APIRouter(prefix="/v1/default", tags=["whole banks"], route_class=Guarded)
 BANK = "/banks/{bank_id}"
 LINES = "application/x-ndjson"
 _AT_ONCE = 200  # lines of a bank that are read before the next are asked for
