@@ -248,6 +248,14 @@ def test_observations_bring_their_facts_or_stand_for_them(
     assert texts(preferred) == ["Ada likes tea."]
 
 
+def test_who_asks_for_source_facts_is_told_whether_they_are_all_there(
+    client: Hindsight, diary: str
+) -> None:
+    asked = client.recall(diary, "What is known?", include_source_facts=True)
+    assert (asked.source_facts, asked.source_facts_truncated) == (None, False)
+    assert client.recall(diary, "What is known?").source_facts_truncated is None
+
+
 def test_recalling_from_a_bank_that_is_not_there_yet_finds_nothing(
     client: Hindsight, bank: str
 ) -> None:

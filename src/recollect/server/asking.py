@@ -12,6 +12,7 @@ import orjson
 from recollect.errors import InvalidInput
 from recollect.language.dates import is_day, parse_when
 from recollect.recall.result import RecallResult
+from recollect.server.render import recalled
 from recollect.server.schemas import RecallBody, SourceFactOptions, TemporalWindow
 from recollect.types import Degradation
 
@@ -22,7 +23,17 @@ _SAME = (
 )  # fmt: skip
 
 
-def heard(result: RecallResult, body: RecallBody) -> RecallResult:
+def answered(result: RecallResult, body: RecallBody) -> dict[str, Any]:
+    """As much of a result as was asked for."""
+    return recalled(
+        _heard(result, body),
+        verbosity=body.verbosity,
+        explain=body.explain,
+        source_facts=body.include.source_facts is not None,
+    )
+
+
+def _heard(result: RecallResult, body: RecallBody) -> RecallResult:
     """The result, which says of what was asked in vain."""
     if not body.model_extra:
         return result

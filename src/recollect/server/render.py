@@ -53,7 +53,11 @@ def metadata(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def recalled(
-    result: RecallResult, *, verbosity: Verbosity | None = None, explain: bool = False
+    result: RecallResult,
+    *,
+    verbosity: Verbosity | None = None,
+    explain: bool = False,
+    source_facts: bool = False,
 ) -> dict[str, Any]:
     """What a caller gets who says nothing is the contract's fields and a few more: an answer may
     hold two hundred memories, and most readers want what was said, when, and how sure we are."""
@@ -70,7 +74,7 @@ def recalled(
         "degraded": degraded(result),
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
-    if result.source_facts or result.source_facts_truncated:
+    if source_facts:
         out["source_facts_truncated"] = result.source_facts_truncated
     return out
 

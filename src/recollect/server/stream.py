@@ -11,7 +11,7 @@ import orjson
 from recollect.errors import RecollectError
 from recollect.recall.result import RecallResult
 from recollect.server import render
-from recollect.server.asking import heard, options
+from recollect.server.asking import answered, options
 from recollect.server.problems import of_error
 from recollect.server.schemas import RecallBody
 from recollect.server.serving import Serving
@@ -43,10 +43,7 @@ async def stages(state: Serving, bank: str, body: RecallBody) -> AsyncIterator[b
             yield _event("stage", render.event(item))
             continue
         if isinstance(item, RecallResult):
-            said = render.recalled(
-                heard(item, body), verbosity=body.verbosity, explain=body.explain
-            )
-            yield _event("result", said)
+            yield _event("result", answered(item, body))
         else:
             yield b"event: problem\ndata: " + bytes(of_error(item).body) + b"\n\n"
         return

@@ -12,7 +12,7 @@ from recollect.recall.result import RecallResult
 from recollect.server import render
 from recollect.server.access import reading
 from recollect.server.answers import RecallAnswer, WhyAnswer
-from recollect.server.asking import heard, options
+from recollect.server.asking import answered, options
 from recollect.server.direct import DirectRoute
 from recollect.server.guarded import Guarded
 from recollect.server.respond import Json, answers
@@ -37,8 +37,7 @@ async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -
             if _has_bank(state, bank_id):
                 raise
             result = _nothing(bank_id, body)
-        told = heard(result, body)
-        return Json(render.recalled(told, verbosity=body.verbosity, explain=body.explain))
+        return Json(answered(result, body))
 
     return await state.recall(work, body.deadline_ms)
 
