@@ -20,15 +20,10 @@ class HeldView(IndexedView, ServerView):
     ) -> None:
         super().__init__(bank, head, session, entities)
         self.snapshot = held.snapshot
-        self._loaded = held.loaded
+        self._decoded = held.decoded
 
     def links_of(self, keys: Keys) -> Edges:
         return edges_of(self.blob("links_both_ways", keys=listed(keys), to_effect=TO_EFFECT_KINDS))
 
     def load(self, keys: Iterable[int]) -> Mapping[int, Memory]:
-        wanted = [int(k) for k in keys]
-        held = self._loaded
-        missing = [k for k in wanted if k not in held]
-        if missing:
-            held.update(super().load(missing))
-        return {k: held[k] for k in wanted if k in held}
+        return self._decoded.load(keys, super().load)

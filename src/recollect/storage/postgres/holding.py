@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import RecollectError
 from recollect.storage.index.bank import Index
+from recollect.storage.index.decoded import Decoded
 from recollect.storage.index.record import POSTING, RECORD, labels
 from recollect.storage.index.slab import FeatureRow, Ragged, Slab
 from recollect.storage.index.snapshot import Snapshot
@@ -26,13 +27,12 @@ from recollect.storage.postgres.connection import log
 from recollect.storage.postgres.fetched import HEAD, RECORD_ROW, unpacked
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
-from recollect.types import Memory
 
 STEP = 4_096  # memories read by one statement
 # What the server does for one search costs as much as reading so many memories: a bank is read when
 # the searches so far would have paid for it, so nobody ever pays more than twice.
 WORTH = 1_000
-LOADED = 20_000  # memories kept of a bank, decoded
+DECODED = 20_000  # memories kept of a bank, decoded
 COUNTED = 4_096  # banks whose searches are counted
 
 
@@ -40,7 +40,7 @@ class Held(NamedTuple):
     """A bank as it is at one change sequence, and the memories that were decoded of it."""
 
     snapshot: Snapshot
-    loaded: dict[int, Memory]
+    decoded: Decoded
 
 
 class _Bank:
@@ -48,7 +48,7 @@ class _Bank:
         self.lock = threading.RLock()
         self.model = head.model
         self.index = Index(head.dimensions, 0)
-        self.loaded: dict[int, Memory] = {}
+        self.decoded = Decoded()
 
     def follows(self, head: Head) -> bool:
         """Whether what happened since can be told from what the server keeps of it."""
@@ -73,9 +73,8 @@ class _Bank:
         gone = touched.difference(row[0] for row in changed)
         self.index.load(head.seq, fresh)
         self.index.catch_up(head.seq, [changed] if changed else [], gone)
-        # A new dictionary: an older view may still be filling the one it was given.
-        kept = self.loaded if len(self.loaded) <= LOADED else {}
-        self.loaded = {key: memory for key, memory in kept.items() if key not in touched}
+        kept = self.decoded if len(self.decoded) <= DECODED else Decoded()
+        self.decoded = kept.without(touched)
 
 
 class Holding:
@@ -106,7 +105,7 @@ class Holding:
             if held.index.seq < head.seq:
                 held.catch_up(bank, head, session)
                 self._make_room()
-            return Held(held.index.snapshot(), held.loaded)
+            return Held(held.index.snapshot(), held.decoded)
 
     def pays(self, bank: str, head: Head, searches: int = 1) -> bool:
         """Whether so many searches more make it worth reading the bank. Never at the first one:
@@ -131,7 +130,7 @@ class Holding:
             self._banks.move_to_end(bank)
             self._searches.pop(bank, None)
         self._make_room()
-        return Held(taken.index.snapshot(), taken.loaded)
+        return Held(taken.index.snapshot(), taken.decoded)
 
     def _make_room(self) -> None:
         """Whoever still reads a bank that goes has it whole."""
@@ -174,7 +173,7 @@ class Holding:
             held = self._banks.get(bank)
         if held is not None:
             with held.lock:
-                held.loaded = {}
+                held.decoded = Decoded()
 
 
 def _records(rows: NDArray[Any]) -> list[FeatureRow]:

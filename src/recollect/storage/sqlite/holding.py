@@ -10,13 +10,13 @@ from typing import Any
 
 from recollect.storage.entities import EntityCache
 from recollect.storage.index.bank import Index
+from recollect.storage.index.decoded import Decoded
 from recollect.storage.index.record import KEY_MASK
 from recollect.storage.sqlite.features import slabs_of_bank
-from recollect.types import Memory
 
 _FEATURES = "n & ?, seq, record, vector, terms, labels, entities"
 _SLAB = 16_384  # rows read at a time
-_LOADED_LIMIT = 20_000  # decoded memories kept of a bank
+_DECODED_LIMIT = 20_000  # decoded memories kept of a bank
 
 
 class HeldBank:
@@ -27,7 +27,7 @@ class HeldBank:
         self.lock = threading.RLock()
         self.index = Index(dimensions, generation)
         self.entities = EntityCache()
-        self.loaded: dict[int, Memory] = {}
+        self.decoded = Decoded()
 
     def catch_up(self, seq: int, db: sqlite3.Connection) -> None:
         """Read everything since the index's sequence, in one read transaction."""
@@ -54,10 +54,8 @@ class HeldBank:
         ).fetchone()
         changed, deleted = self._read_rows(db, seq, next_key)
         renamed = self._read_entities(db, seq, anew=bool(deleted))
-        # A new dictionary: an older view may still be filling the one it was given.
-        keep = not renamed and not deleted and len(self.loaded) <= _LOADED_LIMIT
-        held = self.loaded if keep else {}
-        self.loaded = {k: m for k, m in held.items() if k not in changed}
+        keep = not renamed and not deleted and len(self.decoded) <= _DECODED_LIMIT
+        self.decoded = self.decoded.without(changed) if keep else Decoded()
 
     def _read_rows(
         self, db: sqlite3.Connection, seq: int, next_key: int

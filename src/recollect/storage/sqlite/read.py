@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import cast
 
 import numpy as np
 import orjson
@@ -19,6 +18,7 @@ from recollect.storage.base import (
     ModelIdentity,
 )
 from recollect.storage.entities import EntityCache
+from recollect.storage.index.decoded import Decoded
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, STATE_CODE
 from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.index.view import IndexedView
@@ -52,7 +52,7 @@ class SqliteView(IndexedView):
         model: ModelIdentity,
         snapshot: Snapshot,
         execute: Execute,
-        loaded: dict[int, Memory],
+        decoded: Decoded,
         entities: EntityCache,
     ) -> None:
         self.bank = bank
@@ -60,7 +60,7 @@ class SqliteView(IndexedView):
         self.model = model
         self.snapshot = snapshot
         self._execute = execute
-        self._loaded = loaded
+        self._decoded = decoded
         self.entity_cache = entities
 
     def close(self) -> None:
@@ -100,21 +100,18 @@ class SqliteView(IndexedView):
 
     def load(self, keys: Iterable[int]) -> dict[int, Memory]:
         """By key, in the order asked for; one deleted meanwhile is left out."""
-        wanted, held = list(keys), self._loaded
-        found = dict(zip(wanted, map(held.get, wanted), strict=True))
-        if all(found.values()):  # nearly always, and then no memory but these is touched
-            return cast("dict[int, Memory]", found)
-        held.update(self._read([int(k) for k, memory in found.items() if memory is None]))
-        return {int(k): held[k] for k in wanted if k in held}
+        return self._decoded.load(keys, self._read)
 
-    def _read(self, keys: Sequence[int]) -> Iterator[tuple[int, Memory]]:
+    def _read(self, keys: Sequence[int]) -> dict[int, Memory]:
         ns = [self.number << KEY_BITS | k for k in keys]
         marks = ",".join("?" * len(ns))
         rows = self._execute(f"SELECT {MEMORY_COLUMNS} FROM memories m WHERE n IN ({marks})", ns)
         found = [row[0] & KEY_MASK for row in rows]
         named = self._named(np.array(found, np.int64))
-        for key, row, entities in zip(found, rows, named, strict=True):
-            yield key, memory_from_row(self.bank, row, entities)
+        return {
+            key: memory_from_row(self.bank, row, entities)
+            for key, row, entities in zip(found, rows, named, strict=True)
+        }
 
     def _named(self, keys: Keys) -> list[tuple[str, ...]]:
         """The names that each memory holds; none where one is newer than the snapshot."""

@@ -205,7 +205,7 @@ class SqliteStore(Lists):
                     (model[0], model[1], model[2]),
                     held.index.snapshot(),
                     self._execute,
-                    held.loaded,
+                    held.decoded,
                     held.entities,
                 )
 

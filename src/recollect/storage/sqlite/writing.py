@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recollect.storage.index.decoded import Decoded
 from recollect.storage.index.record import KEY_BITS, KEY_MASK
 from recollect.storage.sqlite.read import SqliteView
 
@@ -21,7 +22,7 @@ class WritingView(SqliteView):
             view.model,
             view.snapshot,
             lambda sql, arguments: db.execute(sql, arguments).fetchall(),
-            {},
+            Decoded(),
             view.entity_cache,
         )
         row = db.execute(
