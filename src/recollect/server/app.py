@@ -27,6 +27,7 @@ from recollect.server.limits import Acquainted, BodyLimit, Buckets, SecurityHead
 from recollect.server.mounted import McpAtWork
 from recollect.server.observe import Observe
 from recollect.server.operations import Operations, QueueRules
+from recollect.server.pages import keep_in_large_pages
 from recollect.server.problems import MEDIA_TYPE, Problem, Unbroken, add_handlers
 from recollect.server.respond import DOCUMENTED
 from recollect.server.routes import (
@@ -125,6 +126,7 @@ def create_app(
                 stack.push_async_callback(mcp.stop)
             warming = asyncio.create_task(_warm(serving, on_ready))
             stack.push_async_callback(_ended, warming)
+            stack.push_async_callback(_ended, asyncio.create_task(keep_in_large_pages()))
             yield
 
     app = FastAPI(
