@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.models.base import Embedder, Encoded, Skimming, WithoutTokens, skimming
+from recollect.errors import ModelError
+from recollect.models.base import (
+    AHEAD,
+    Embedder,
+    Encoded,
+    Skimmed,
+    Skimming,
+    WithoutTokens,
+    skimming,
+)
 from recollect.models.onnx import onnx_embedder
 from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS
 
@@ -134,3 +143,64 @@ def test_one_bank_serves_both(tmp_path: Path) -> None:
         memory.retain("alice", [{"text": text} for text in PASSAGES])
     with recollect.open(path) as memory:
         assert memory.recall("alice", QUERIES[0]).results[0].text == PASSAGES[0]
+
+
+# --- read ahead --------------------------------------------------------------------------------
+
+
+def test_a_query_read_ahead_is_not_read_again_and_reads_the_same(shipped: Embedder) -> None:
+    counting = Counting(shipped)
+    embedder = skimming(counting)
+    assert isinstance(embedder, Skimmed)
+    for query in (*QUERIES, *QUERIES):  # asked ahead by two
+        embedder.read_ahead(query)
+    assert counting.read == ["skimmed"] * len(QUERIES)
+    for query in QUERIES:
+        np.testing.assert_array_equal(
+            embedder.encode_queries([query]).vectors,
+            skimming(shipped).encode_queries([query]).vectors,
+        )
+    assert counting.read == ["skimmed"] * len(QUERIES)
+    assert len(embedder.encode_queries(QUERIES).vectors) == len(QUERIES)
+
+
+def test_no_more_are_kept_than_may_be_asked_for(shipped: Embedder) -> None:
+    counting = Counting(shipped)
+    embedder = skimming(counting)
+    assert isinstance(embedder, Skimmed)
+    for number in range(AHEAD + 1):
+        embedder.read_ahead(f"query {number}")
+    embedder.encode_queries([f"query {AHEAD}"])  # is there
+    embedder.encode_queries(["query 0"])  # is not
+    assert len(counting.read) == AHEAD + 2
+
+
+@pytest.mark.parametrize(("reranker", "ahead"), [("none", ["skimmed"]), ("default", [])])
+def test_a_recall_takes_what_was_read_ahead_of_it(
+    tmp_path: Path, shipped: Embedder, reranker: str, ahead: list[str]
+) -> None:
+    with recollect.open(str(tmp_path / "m.db"), reranker=reranker) as memory:
+        counting = Counting(shipped)
+        memory.__dict__["embedder"] = counting
+        memory.retain("alice", [{"text": text} for text in PASSAGES])
+        memory.read_ahead(QUERIES[0])
+        assert counting.read == ahead
+        assert memory.recall("alice", QUERIES[0]).results[0].text == PASSAGES[0]
+        assert len(counting.read) == 1
+
+
+def test_what_goes_wrong_ahead_goes_wrong_where_it_is_asked(
+    tmp_path: Path, shipped: Embedder
+) -> None:
+    class Broken(Counting):
+        def skim_queries(self, texts: Sequence[str]) -> Encoded:
+            raise ModelError("the weights are gone")
+
+    with recollect.open(str(tmp_path / "m.db"), reranker="none") as memory:
+        memory.__dict__["embedder"] = Broken(shipped)
+        memory.retain("alice", [{"text": text} for text in PASSAGES])
+        memory.read_ahead(QUERIES[0])
+        told = memory.recall("alice", QUERIES[0]).degraded
+        assert [(part.part, part.reason) for part in told] == [
+            ("embed", "ModelError: the weights are gone")
+        ]

@@ -141,6 +141,31 @@ async def test_a_caller_who_went_away_at_work_leaves_the_turn_to_the_next(lanes:
     assert await ended(next_one) == ["next"]
 
 
+async def test_what_may_be_done_ahead_is_done_for_those_that_wait_in_a_row(lanes: Any) -> None:
+    """Once for each: before the first of them, and for no more than come next."""
+    lane, held = lanes(1, 8), Held()
+    done: list[str] = []
+
+    async def ask(name: str) -> asyncio.Future[Any]:
+        return await begun(
+            lane.take(lambda: done.append(name), FOR_EVER, lambda: done.append(f"ahead of {name}"))
+        )
+
+    first = await begun(lane.take(held))
+    asked = [await ask(name) for name in "abcdef"]
+    held.let_go()
+    await ended(first, *asked)
+    ahead = [f"ahead of {name}" for name in "abcdef"]
+    assert done == [*ahead[:4], "a", "b", "c", "d", *ahead[4:], "e", "f"]
+
+
+async def test_who_does_not_wait_does_nothing_ahead(lanes: Any) -> None:
+    lane = lanes(1, 8)
+    done: list[str] = []
+    await ended(lane.take(lambda: done.append("work"), FOR_EVER, lambda: done.append("ahead")))
+    assert done == ["work"]
+
+
 async def test_what_goes_wrong_is_told_to_who_asked(lanes: Any) -> None:
     lane = lanes(1, 8)
     with pytest.raises(ZeroDivisionError):

@@ -10,6 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+AHEAD = 64  # queries read ahead that are kept
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
@@ -89,14 +91,25 @@ class Skimming(Protocol):
 
 
 class Skimmed(WithoutTokens):
-    """An embedder whose queries are skimmed."""
+    """An embedder whose queries are skimmed, and may be so before they are asked for."""
 
     def __init__(self, embedder: Embedder, skims: Skimming) -> None:
         super().__init__(embedder)
         self._skims = skims
+        self._ahead: dict[str, Encoded] = {}
+
+    def read_ahead(self, text: str) -> None:
+        """Several one after another cost less than each between other work (docs/why.md). Kept when it has
+        been asked for, too: what is asked again is answered from a cache, and was not to be read again."""
+        if text in self._ahead:
+            return
+        if len(self._ahead) >= AHEAD:
+            self._ahead.clear()
+        self._ahead[text] = self._skims.skim_queries([text])
 
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
-        return self._skims.skim_queries(texts)
+        held = self._ahead.get(texts[0]) if len(texts) == 1 else None
+        return self._skims.skim_queries(texts) if held is None else held
 
 
 def skimming(embedder: Embedder) -> Embedder:

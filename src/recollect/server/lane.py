@@ -15,26 +15,36 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 PATIENCE_S = 1.0  # that a turn is waited for
+FOLLOWING = 3  # that wait, for whom something is done ahead
 
 
 class _Job:
     """What one thread is given to do. Not a dataclass: one is made for every recall."""
 
-    __slots__ = ("context", "done", "late", "work")
+    __slots__ = ("ahead", "context", "done", "first", "late", "work")
 
-    def __init__(self, work: Callable[[], Any], done: asyncio.Future[Any]) -> None:
+    def __init__(self, work: Callable[[], Any], done: asyncio.Future[Any], ahead: _Ahead) -> None:
         self.work = work
         self.done = done
+        self.ahead = ahead
+        self.first: list[Callable[[], None]] = []  # done ahead of it, for itself and others
         self.context: Context = copy_context()  # the request's id and trace
         self.late: asyncio.TimerHandle | None = None
 
+    def run(self) -> Any:
+        for ahead in self.first:
+            ahead()
+        return self.context.run(self.work)
+
 
 _Jobs = SimpleQueue[_Job | None]
+_Ahead = Callable[[], None] | None  # None once it has been begun
 
 
 class Lane:
@@ -48,9 +58,13 @@ class Lane:
         self._idle: list[_Jobs] = []  # the last one was at work last
         self._waiting: deque[_Job] = deque()
 
-    async def take(self, work: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+    async def take(
+        self, work: Callable[[], T], patience_s: float = PATIENCE_S, ahead: _Ahead = None
+    ) -> T:
+        """`ahead` is what of the work may be done before it, and had better be done for several in a
+        row; it raises nothing."""
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future())
+        job = _Job(work, loop.create_future(), ahead)
         if self._busy < self._at_once:
             self._begin(job)
         else:
@@ -62,7 +76,18 @@ class Lane:
         if job.late is not None:
             job.late.cancel()
         self._busy += 1
+        if job.ahead is not None and self._waiting:
+            job.first = self._all_ahead(job)
         (self._idle.pop() if self._idle else self._another()).put(job)
+
+    def _all_ahead(self, job: _Job) -> list[Callable[[], None]]:
+        """What may be done ahead of this one, and of those that come next."""
+        found: list[Callable[[], None]] = []
+        for each in (job, *islice(self._waiting, FOLLOWING)):
+            if each.ahead is not None:
+                found.append(each.ahead)
+                each.ahead = None
+        return found
 
     def _hurry(self, job: _Job) -> None:
         """It has waited long enough. With no thread left it is the next, as it was."""
@@ -83,7 +108,7 @@ class Lane:
         while (job := jobs.get()) is not None:
             result = error = None
             try:
-                result = job.context.run(job.work)
+                result = job.run()
             except BaseException as raised:  # noqa: BLE001  handed to who asked
                 error = raised
             try:

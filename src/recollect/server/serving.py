@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from fastapi import Request
@@ -51,10 +52,12 @@ class Serving:
     def __post_init__(self) -> None:
         self._computing = Lane(_worth_computing(self.memory.settings), READERS)
 
-    async def recall(self, work: Callable[[], T], deadline_ms: float | None = None) -> T:
+    async def recall(self, work: Callable[[], T], query: str, deadline_ms: float | None) -> T:
         """Reading that computes: in turn. With a deadline it is begun at once, since its clock runs
-        from there; the memory knows how long it may then wait."""
-        return await self._computing.take(work, PATIENCE_S if deadline_ms is None else 0)
+        from there, and nothing is done for others first; the memory knows how long it may then wait."""
+        if deadline_ms is not None:
+            return await self._computing.take(work, 0)
+        return await self._computing.take(work, PATIENCE_S, partial(self.memory.read_ahead, query))
 
     async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()

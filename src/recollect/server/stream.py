@@ -36,7 +36,7 @@ async def stages(state: Serving, bank: str, body: RecallBody) -> AsyncIterator[b
         except RecollectError as error:
             tell(error)
 
-    running = asyncio.ensure_future(state.recall(work, body.deadline_ms))
+    running = asyncio.ensure_future(state.recall(work, body.query, body.deadline_ms))
     while True:
         item = await _next(told, running)
         if isinstance(item, StageEvent):

@@ -39,7 +39,7 @@ async def recall_memories(request: Request, bank_id: BankId, body: RecallBody) -
             result = _nothing(bank_id, body)
         return Json(answered(result, body))
 
-    return await state.recall(work, body.deadline_ms)
+    return await state.recall(work, body.query, body.deadline_ms)
 
 
 router.add_api_route(
