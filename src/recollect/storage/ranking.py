@@ -22,7 +22,7 @@ class Field:
 
 
 FIELD_WEIGHTS = np.array([1, 2, 2, 3, 4, 5], np.float32)  # what a match in each field counts
-_SORTED_WHOLE = 2  # times k: fewer are sorted sooner than parted
+_SORTED_WHOLE = 8  # times k: fewer are sorted sooner than parted
 _SHIFT = 13  # half precision has 10 bits of fraction, single precision 23
 _SIGN_AND_NUMBER = np.uint32(0x8FFFE000).astype(np.int32)  # without the copies of the sign
 _EXPONENT = np.float32(2.0**112)  # exponents count from 15 in the one, from 127 in the other
