@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +16,8 @@ from recollect.errors import ModelError, OtherModel
 from recollect.memory.opening import default_path, open_store
 from recollect.recall.result import RecallResult
 from recollect.storage.base import ModelIdentity, Store
+
+LONGEST_AHEAD = 500  # characters of a query that others wait for
 
 
 def recalls_at_once(settings: Settings) -> int:
@@ -98,6 +101,16 @@ class Parts:
         """Load the models now rather than in the first call."""
         self._load_models(reranked=True)
         self._recalling.embedder.encode_queries(["ready"])
+
+    def read_ahead(self, query: str) -> None:
+        """Embeds the query of a recall that waits for its turn, where that is worth it: by a small model of
+        this process. What goes wrong with it will go wrong in the recall, which says so."""
+        from recollect.models.base import Skimmed
+
+        embedder = self._recalling.embedder
+        if isinstance(embedder, Skimmed) and len(query) <= LONGEST_AHEAD:
+            with suppress(Exception):
+                embedder.read_ahead(query)
 
     def _load_models(self, reranked: bool) -> None:
         recalling = self._recalling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from recollect.recall.request import RecallRequest
 
 LONGEST_WAIT = 1.0  # seconds, for a turn
-LONGEST_AHEAD = 500  # characters of a query that others wait for
 
 
 class Reading(Parts):
@@ -81,16 +80,6 @@ class Reading(Parts):
             if not result.degraded:
                 self._cache.put(key, result)
             return result
-
-    def read_ahead(self, query: str) -> None:
-        """Embeds the query of a recall that waits for its turn, where that is worth it: by a small model of
-        this process. What goes wrong with it will go wrong in the recall, which says so."""
-        from recollect.models.base import Skimmed
-
-        embedder = self._recalling.embedder
-        if isinstance(embedder, Skimmed) and len(query) <= LONGEST_AHEAD:
-            with suppress(Exception):
-                embedder.read_ahead(query)
 
     @checked
     def recall_events(
