@@ -91,7 +91,7 @@ def main() -> None:
                             query = way.format(name)
                             # a moment of its own, so that no answer comes from the cache
                             result = memory.recall(
-                                bank, query, query_timestamp=f"{2030 + weight:.0f}"
+                                bank, query, query_timestamp=f"{2030 + weight:.0f}-01-01"
                             )
                             best = [hit.id in held for hit in result.results[:5]]
                             rows.append((any(best[:1]), any(best), result.nothing_known))
