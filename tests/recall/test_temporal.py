@@ -449,3 +449,31 @@ def test_two_short_times_a_year_apart_are_no_long_one(memory: Recollect, chat: s
     query = "What happened at the daycare in January 2025 and in February 2026?"
     hits = memory.recall(chat, query, query_timestamp="2026-05-15").results
     assert hits and hits[0].scores["window"] > 1
+
+
+@pytest.mark.parametrize("event", ["the marathon", "her marathon", "she ran the marathon"])
+def test_what_somebody_did_after_an_event_is_not_that_event(memory: Recollect, event: str) -> None:
+    told = [
+        {"id": "rome", "text": "Ann visited Rome.", "timestamp": "2025-05-01"},
+        {"id": "marathon", "text": "Ann ran a marathon.", "timestamp": "2026-03-15"},
+        {"id": "kayak", "text": "Ann bought a kayak.", "timestamp": "2026-06-10"},
+    ]
+    memory.retain("sporty", told)
+    result = memory.recall(
+        "sporty", f"What did Ann do after {event}?", query_timestamp="2026-11-15"
+    )
+    assert result.results[0].id == "kayak"
+
+
+def test_what_only_mentions_the_words_of_an_event_is_not_the_event(memory: Recollect) -> None:
+    told = [
+        {
+            "text": "Over dinner with the neighbours and their three loud children somebody brought up the marathon, "
+            "the price of fish, a leaking roof, and whether the school would open at all in September.",
+            "timestamp": "2026-03-15",
+        },
+        *({"text": f"Ann bought {what}.", "timestamp": "2026-06-10"} for what in ("bread", "milk")),
+    ]
+    memory.retain("gossip", told)
+    query = "What did Ann buy after the marathon?"
+    assert memory.recall("gossip", query, query_timestamp="2026-11-15").window is None

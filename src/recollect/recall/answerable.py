@@ -170,7 +170,7 @@ def reason(verdict: Verdict, query: Query, read: Iterable[Memory]) -> str:
     words = [w for w in _WORD.findall(query.text) if missing.issuperset(query_terms(w))]
     if words:
         longest = sorted(words, key=len, reverse=True)  # mostly what the query is about
-        return f"no memory that was found covers {_quoted(longest)}"
+        return f"none of the best hits covers {_quoted(longest)}"
     return f"the best match is too weak: {verdict.score:.2f}, at least {verdict.floor:g} is needed"
 
 

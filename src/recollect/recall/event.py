@@ -14,7 +14,8 @@ from recollect.storage.base import NO_TIME, Filter, View
 from recollect.types import Window
 
 LOOKED_AT = 5
-SURE = 0.45  # cosine, or share of the event's words, that makes a memory the event
+SURE = 0.45  # cosine that makes a memory the event
+ITS_WORDS = 0.3  # of what its words could score, if it holds all of them: one that is not much about them is not it
 
 
 def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -> Window | None:
@@ -26,17 +27,13 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     keys = np.union1d(by_words.keys, by_meaning.keys)
     if not len(keys):
         return None
-    cover = dict(
-        zip(
-            by_words.keys.tolist(),
-            (by_words.scores / max(view.keyword_ceiling(hashes), 1e-9)).tolist(),
-            strict=True,
-        )
-    )
+    cover = view.keyword_scores(hashes, keys) / max(view.keyword_ceiling(hashes), 1e-9)
+    worded = np.all([view.keyword_scores([word], keys) > 0 for word in hashes], axis=0)
     likeness = view.similarity(vector, keys)
-    score = np.array([likeness[i] + cover.get(k, 0.0) for i, k in enumerate(keys.tolist())])
+    score = likeness + cover
     columns = view.columns(keys)
-    score[(columns.happened_from == NO_TIME) | (np.maximum(likeness, score - likeness) < SURE)] = -1
+    known = (likeness >= SURE) | (worded & (cover >= ITS_WORDS))
+    score[(columns.happened_from == NO_TIME) | ~known] = -1
     best = int(np.argmax(score))
     if score[best] < 0:
         return None
@@ -46,10 +43,9 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     if memory.speaker is not None or not is_dated(memory):
         return None
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
-    start, end = (
-        from_micros(int(columns.happened_from[best])),
-        from_micros(int(columns.happened_until[best])),
-    )
+    began, until = int(columns.happened_from[best]), int(columns.happened_until[best])
+    # What is after a moment does not begin with it.
+    start, end = from_micros(began), from_micros(max(until, began + 1))
     found = window_for_event(event, start, end, grain)
     near = "end" if found.start is None else "start" if found.end is None else None
     return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})", near)
