@@ -25,6 +25,7 @@ PARTS = {
     "reembedding",
     "told_by",
     "unread",
+    "read_ahead",
     "withdraw_document",
     "sync",
     "drive",
