@@ -1,4 +1,4 @@
-"""Identifiers are matched to the letter: to a model `as_of` is three little words."""
+"""Identifiers are matched to the letter: to a model `as_of` is two little words."""
 
 from __future__ import annotations
 
@@ -58,3 +58,15 @@ def test_an_identifier_says_less_the_more_is_said_besides(memory: Recollect, cod
 def test_a_query_without_identifiers_has_no_such_signal(memory: Recollect, code: str) -> None:
     result = memory.recall(code, "What did Ann write in one night?")
     assert {hit.scores["exact"] for hit in result} == {0.0}
+
+
+@pytest.mark.parametrize(
+    "query", ["What does `==` do?", "Who called https://h.example/a?n=1234 then?"]
+)
+def test_what_is_no_one_term_is_no_identifier(memory: Recollect, code: str, query: str) -> None:
+    assert {hit.scores["exact"] for hit in memory.recall(code, query)} <= {0.0}
+
+
+def test_an_identifier_named_twice_counts_once(memory: Recollect, code: str) -> None:
+    result = memory.recall(code, "as_of as_of")
+    assert result.results[0].scores["exact"] <= 1

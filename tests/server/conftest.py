@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from hindsight_client import Hindsight
 
 PATIENCE_S = 180
 _names = count()
@@ -75,3 +76,11 @@ def http(server: Server) -> Iterator[httpx2.Client]:
 def bank() -> str:
     """A name that no other test uses."""
     return f"bank-{next(_names)}"
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[Hindsight]:
+    """Hindsight's own, awaited; a module that asks it otherwise makes its own."""
+    opened = Hindsight(base_url=server.url)
+    yield opened
+    await opened.aclose()

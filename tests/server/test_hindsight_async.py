@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
@@ -15,13 +14,6 @@ from hindsight_client_api.models.update_document_request import UpdateDocumentRe
 from hindsight_client_api.models.update_memory_request import UpdateMemoryRequest
 
 from .conftest import Server
-
-
-@pytest.fixture
-async def client(server: Server) -> AsyncIterator[Hindsight]:
-    opened = Hindsight(base_url=server.url)
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

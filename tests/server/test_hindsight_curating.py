@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from hindsight_client import Hindsight
 from hindsight_client_api.models.update_memory_request import UpdateMemoryRequest
-
-from .conftest import Server
-
-
-@pytest.fixture
-async def client(server: Server) -> AsyncIterator[Hindsight]:
-    opened = Hindsight(base_url=server.url)
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

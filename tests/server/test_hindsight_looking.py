@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 from hindsight_client import Hindsight
 from hindsight_client_api.exceptions import NotFoundException
-
-from .conftest import Server
-
-
-@pytest.fixture
-async def client(server: Server) -> AsyncIterator[Hindsight]:
-    opened = Hindsight(base_url=server.url)
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def _keyword(view: View, query: Query, pool: Pool) -> Floats:
 
 def _exact(view: View, query: Query, pool: Pool) -> Floats:
     """The share of what the query's words could score that falls to identifiers which a candidate holds to
-    the letter: to a model `as_of` is three little words."""
+    the letter: to a model `as_of` is two little words."""
     ceiling = max(view.keyword_ceiling(query.hashes), 1e-9)
     held = np.zeros(len(pool), np.float32)
     for name in query.identifiers:

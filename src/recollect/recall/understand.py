@@ -155,9 +155,13 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
 
 
 def _identifiers(text: str) -> tuple[tuple[int, ...], ...]:
-    """What is called by its very letters: `as_of`, src/app.py, PROJ-1234."""
-    spans = (text[start:end] for start, end in technical_spans(text))
-    return tuple(tuple(map(term_hash, terms(name))) for name in spans if not name.count(" "))
+    """What is called by its very letters: `as_of`, src/app.py, PROJ-1234. Of what is no one term but several
+    ("kill -9", an address with a query) the last says little of the whole: such are left to the keywords."""
+    names = dict.fromkeys(text[start:end] for start, end in technical_spans(text))
+    found = ((name, terms(name)) for name in names)
+    return tuple(
+        tuple(map(term_hash, own)) for name, own in found if own and 2 * len(own[-1]) > len(name)
+    )
 
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:

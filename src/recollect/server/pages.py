@@ -24,7 +24,7 @@ _MAPS = Path("/proc/self/maps")
 async def keep_in_large_pages() -> None:
     """Soon after the start, and then ever more seldom; until it is cancelled, or where that cannot be."""
     pause = SOON_S
-    while sys.platform == "linux":
+    while sys.platform == "linux" and _MAPS.exists():
         await asyncio.sleep(pause)
         await asyncio.to_thread(to_large_pages)
         pause = min(RARER * pause, SELDOM_S)
