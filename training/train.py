@@ -33,8 +33,10 @@ CACHE = Path(__file__).parent / ".cache"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOKEN_DIMENSIONS = 64
 DEPTHS = (6,)
+READER_DEPTHS = (8, 12)
 MINED = 24
 LOG_EVERY = 200
+SAVED_EVERY = 0.2  # of a run
 BINARY = 0.6  # weight of "does it answer?" beside "which answers best?", of a cross-encoder
 
 
@@ -373,12 +375,13 @@ def train_further(args: argparse.Namespace) -> None:
     _, teacher = load_students(minilm)
     teacher.eval().requires_grad_(False)
     skip = skipped(corpus)
-    learners = {"embedder": (embedder, args.rate), "cross": (cross, args.rate * 1.3)}
-    learners = {name: x for name, x in learners.items() if args.only in ("", name)}
+    learners = {"embedder": (embedder, args.rate), cross_name(): (cross, args.rate * 1.3)}
+    only = cross_name() if args.only == "cross" else args.only
+    learners = {name: x for name, x in learners.items() if only in ("", name)}
     opts = [optimiser(model, rate) for model, rate in learners.values()]
     students = (
         embedder if "embedder" in learners else None,
-        cross if "cross" in learners else None,
+        cross if cross_name() in learners else None,
     )
     progress, seen = clock(args.seconds), 0
     for part in range(2):
@@ -403,6 +406,73 @@ def train_further(args: argparse.Namespace) -> None:
                 )
         for name, (model, _) in learners.items():
             save(model.arrays(), name)
+
+
+def reader_loss(
+    logits: Tensor, batch: dict[str, Tensor], taught: Tensor, drop: Tensor, heed: Tensor
+) -> Tensor:
+    """`heed` says how much each list's teacher is listened to."""
+    kl = F.kl_div(F.log_softmax(logits, -1), F.softmax(taught, -1), reduction="none").sum(-1)
+    # How likely each answers is known only where the judge read it.
+    judged = ~batch["judged"][:, :1].isnan()
+    likely = torch.where(judged, taught.sigmoid(), torch.zeros_like(taught))
+    return list_loss(logits, batch["answered"], drop, likely) + (heed * kl).mean()
+
+
+def train_reader(args: argparse.Namespace) -> None:
+    """A deeper cross-encoder: taught by the judge, by the six layers that were where those know better, and
+    a little by them elsewhere. A head in the middle learns from the last one, so that depth can be chosen."""
+    torch.manual_seed(8 + args.resume)
+    from dump import load_cross, load_embedder
+
+    corpus = load_corpus(args.limit)
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
+    teacher = load_cross(unpack(CACHE / "state" / "cross.npz"), minilm)
+    teacher.eval().requires_grad_(False)
+    reader = load_reader(args.resume)
+    opts = [optimiser(reader, args.rate)]
+    mine(corpus, embedder.bert)
+    if not args.limit:
+        judged(corpus)
+    progress, seen, saved = clock(args.seconds), 0, 0.0
+    for step, batch in enumerate(loader(corpus, args.budget, 81 + args.resume, args.workers)):
+        if progress() >= 1:
+            break
+        set_rate(opts, progress())
+        pair, kind = batch["pair"].long(), batch["type"].long()
+        with torch.no_grad(), autocast():
+            small = teacher(pair, kind)[-1].view(-1, LIST)
+        taught, drop = correct(teach(small, batch["judged"]))
+        read = ~batch["judged"][:, 0].isnan()
+        heed = torch.where(read | batch["heeded"], 1.5, 0.5)
+        with autocast():
+            middle, last = (x.view(-1, LIST) for x in reader(pair, kind))
+        losses = [reader_loss(x, batch, taught, drop, heed) for x in (middle, last)]
+        losses.append(distil(middle, last.detach()))
+        opts[0].zero_grad(set_to_none=True)
+        (0.4 * losses[0] + losses[1] + 0.5 * losses[2]).backward()
+        nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        opts[0].step()
+        seen += len(taught)
+        if step % LOG_EVERY == 0:
+            print(
+                f"reader {progress():.3f} step {step} rows {seen} judged {read.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{READER_DEPTHS} {tops(small, taught, middle, last)}",
+                flush=True,
+            )
+        if progress() - saved > SAVED_EVERY:
+            saved = progress()
+            save(reader.arrays(), "reader")
+    save(reader.arrays(), "reader")
+
+
+def load_reader(resume: bool) -> CrossEncoder:
+    gte = unpack(CACHE / "gte" / "weights.npz")
+    if not resume:
+        return CrossEncoder(gte, READER_DEPTHS).to(DEVICE)
+    from dump import load_cross
+
+    return load_cross(unpack(CACHE / "state" / "reader.npz"), gte, READER_DEPTHS)
 
 
 def train_embedder(args: argparse.Namespace) -> None:
@@ -440,12 +510,19 @@ def train_embedder(args: argparse.Namespace) -> None:
 
 
 def load_students(minilm: Arrays) -> tuple[Embedder, CrossEncoder]:
+    """As they were saved; of the cross-encoders the deeper one, once there is one."""
     from dump import load_cross, load_embedder
 
     embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
     embedder.late_scale.data.fill_(3.54)
     embedder.sentence_scale.data.fill_(3.30)
-    return embedder, load_cross(unpack(CACHE / "state" / "cross.npz"), minilm)
+    state = CACHE / "state" / f"{cross_name()}.npz"
+    words = minilm if state.stem == "cross" else unpack(CACHE / "gte" / "weights.npz")
+    return embedder, load_cross(unpack(state), words)
+
+
+def cross_name() -> str:
+    return "reader" if (CACHE / "state" / "reader.npz").exists() else "cross"
 
 
 def skipped(corpus: Corpus) -> Tensor:
@@ -466,7 +543,7 @@ def save(arrays: Arrays, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("stage", choices=["teacher", "students", "embedder", "further"])
+    parser.add_argument("stage", choices=["teacher", "students", "embedder", "further", "reader"])
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
@@ -482,6 +559,7 @@ def main() -> None:
         "students": train_students,
         "embedder": train_embedder,
         "further": train_further,
+        "reader": train_reader,
     }
     stages[args.stage](args)
 

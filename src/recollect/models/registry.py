@@ -9,7 +9,7 @@ from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
 DEFAULT_EMBEDDER = "recollect-embed-4"
-DEFAULT_RERANKER: str | None = "recollect-rerank-3"
+DEFAULT_RERANKER: str | None = "recollect-rerank-4"
 # Shipped once; banks may still hold their vectors.
 RETIRED = frozenset({"recollect-embed-1", "recollect-embed-2", "recollect-embed-3"})
 _OFF = frozenset({"", "none", "off"})
