@@ -300,7 +300,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["collect", "fit"])
     parser.add_argument("--model", default=None, help="embedder the weights belong to")
-    parser.add_argument("--cross", action="store_true", help="keep all but the cross-encoder's part")
+    parser.add_argument(
+        "--cross", action="store_true", help="keep all but the cross-encoder's part"
+    )
     parser.add_argument("--embedder", default=None)
     parser.add_argument("--reranker", default=None)
     given = parser.parse_args()
