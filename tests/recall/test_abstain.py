@@ -94,7 +94,6 @@ def abstention(memory: Recollect, bank: str) -> tuple[float, float, list[str]]:
     return right / max(sum(said.values()), 1), right / len(unknown), missed
 
 
-@pytest.mark.xfail(strict=True, reason="0.80 of what nobody said of known people is turned away")
 def test_abstaining_is_right_nine_times_of_ten_also_about_known_people(
     memory: Recollect, crowd: str
 ) -> None:
