@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
@@ -134,10 +134,25 @@ class AsyncRecollect:
         self, bank: str, query: str, **options: Unpack[RecallOptions]
     ) -> AsyncIterator[StageEvent | RecallResult]:
         """Stage events while the recall runs, and the result last."""
-        events = self.sync.recall_events(bank, query, **options)
-        async with aclosing(awaited(events, at_once=1)) as told:
-            async for item in told:
-                yield item
+        loop, told = asyncio.get_running_loop(), asyncio.Queue[StageEvent | None]()
+
+        def tell(event: StageEvent | None) -> None:
+            with suppress(RuntimeError):  # nobody listens any more, nor does the loop run
+                loop.call_soon_threadsafe(told.put_nowait, event)
+
+        def over(recall: asyncio.Future[RecallResult]) -> None:
+            if not recall.cancelled():
+                recall.exception()  # looked at, though nobody may listen any more
+            tell(None)
+
+        recall = asyncio.ensure_future(self.recall(bank, query, on_event=tell, **options))
+        recall.add_done_callback(over)
+        try:
+            while (event := await told.get()) is not None:
+                yield event
+            yield await recall
+        finally:
+            recall.cancel()
 
 
 def aopen_memory(db: str | Path | None = None, **settings: Any) -> AsyncRecollect:

@@ -4,6 +4,7 @@ it for every one would cost more than making it."""
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterator
 from itertools import islice
 from typing import TypeVar
@@ -14,13 +15,23 @@ AT_ONCE = 200
 
 async def awaited(items: Iterator[T], at_once: int = AT_ONCE) -> AsyncGenerator[T]:
     """What an iterator makes in threads. Whoever stops early closes it, and what it holds open."""
+    making = threading.Lock()  # a thread goes on though nobody waits for it any more
+
+    def some() -> list[T]:
+        with making:
+            return list(islice(items, at_once))
+
+    def close() -> None:
+        if isinstance(items, Generator):
+            with making:
+                items.close()
+
     try:
-        while part := await asyncio.to_thread(lambda: list(islice(items, at_once))):
+        while part := await asyncio.to_thread(some):
             for item in part:
                 yield item
     finally:
-        if isinstance(items, Generator):
-            await asyncio.to_thread(items.close)
+        await asyncio.to_thread(close)
 
 
 async def waited_for(items: AsyncIterable[T], at_once: int = AT_ONCE) -> Iterator[T]:

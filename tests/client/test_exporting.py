@@ -4,8 +4,10 @@ behind somebody who has seen enough."""
 from __future__ import annotations
 
 import asyncio
+import threading
 import tracemalloc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 import recollect
 from recollect.errors import NotFound, ServerError
 from recollect.testing import aopen_fake, open_fake
+from recollect.threads import awaited
 
 BANK = "many"
 MANY = 3_000
@@ -93,6 +96,32 @@ async def test_whoever_has_seen_enough_lets_the_file_go(many: Path) -> None:
         await memory.retain(BANK, {"id": "late", "text": "Somebody came late."})
         await memory.forget(BANK, "late")  # would wait for a reader that is still there
         assert await memory.count(BANK) == before
+
+
+async def test_a_thread_that_is_left_behind_lets_go_when_it_is_done() -> None:
+    begun, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def items() -> Iterator[int]:
+        try:
+            begun.set()
+            go_on.wait(60)
+            yield 1
+        finally:
+            closed.set()
+
+    async def listen() -> None:
+        async with aclosing(awaited(items())) as made:
+            async for _ in made:
+                pass
+
+    listening = asyncio.ensure_future(listen())
+    await asyncio.to_thread(begun.wait, 60)
+    listening.cancel()
+    await asyncio.sleep(0)  # it is being cancelled, and waits for the thread
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await listening
+    assert closed.is_set()
 
 
 async def test_a_bank_that_is_not_there_is_told_at_the_first_line(serve, tmp_path: Path) -> None:

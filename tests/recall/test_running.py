@@ -451,3 +451,29 @@ async def test_an_async_recall_leaves_the_loop_free(
         embedder.go_on.set()
         assert (await asked).results
     assert embedder.was_told
+
+
+async def test_a_cancelled_event_stream_is_cancelled_at_once(memory: Recollect, diary: str) -> None:
+    async with recollect.aopen(memory._store.path) as other:  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        other.sync.__dict__["embedder"] = embedder = Waiting(memory.embedder)
+        embedding = asyncio.Event()
+
+        async def listen() -> None:
+            async for item in other.recall_events(diary, "violin", without=["keyword"]):
+                if isinstance(item, StageEvent) and item.stage == "embed":
+                    embedding.set()
+
+        listening = asyncio.ensure_future(listen())
+        await embedding.wait()
+        await asyncio.sleep(0.05)  # it waits for the next event, which will not come
+        listening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listening
+        assert not embedder.was_told  # and its embedder was not waited for
+        embedder.go_on.set()
+
+
+async def test_an_error_comes_out_of_the_async_event_stream(memory: Recollect) -> None:
+    async with recollect.aopen(memory._store.path) as other:  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        with pytest.raises(RecollectError):
+            _ = [item async for item in other.recall_events("nobody", "Alice")]
