@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
@@ -165,3 +165,13 @@ def test_there_is_nothing_beyond_the_calendar(phrase: str, day: datetime) -> Non
         assert (
             found.range is None or found.range.start is None or found.range.start.year in (1, 9999)
         )
+
+
+@pytest.mark.parametrize(
+    "zone", [UTC, timezone(timedelta(hours=-8)), timezone(timedelta(hours=14))]
+)
+@pytest.mark.parametrize("phrase", ["on 9999-12-31", "from 2020-01-01 to 9999-12-31"])
+def test_the_last_day_ends_with_the_calendar(phrase: str, zone: timezone) -> None:
+    (found,) = read_times(phrase, datetime(2026, 1, 1, tzinfo=zone))
+    assert found.range is not None
+    assert found.range.end == datetime.max.replace(tzinfo=UTC)

@@ -82,9 +82,13 @@ def floor(moment: datetime, grain: Grain) -> datetime:
 
 
 def unit(moment: datetime, grain: Grain) -> Span:
-    """The calendar unit that holds the moment."""
+    """The calendar unit that holds the moment. The last day, which is how many write "for good", ends
+    with the calendar."""
     start = floor(moment, grain)
-    return start, add(start, grain, 1)
+    try:
+        return start, add(start, grain, 1)
+    except OverflowError:
+        return start, datetime.max
 
 
 def units(lo: datetime, hi: datetime, grain: Grain) -> list[Span]:

@@ -218,6 +218,8 @@ def _candidates(reading: Reading, chart: Chart) -> list[Candidate]:
 def _to_utc(moment: datetime | None, anchor: datetime, zone: int | None) -> datetime | None:
     if moment is None:
         return None
+    if moment in (datetime.min, datetime.max):  # where the calendar ends, in every zone
+        return moment.replace(tzinfo=UTC)
     tz = anchor.tzinfo if zone is None else timezone(timedelta(minutes=zone))
     return moment.replace(tzinfo=tz).astimezone(UTC)
 
