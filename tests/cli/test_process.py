@@ -54,6 +54,14 @@ def test_no_color_leaves_the_drawing_without_escape_sequences(store: Path) -> No
     assert "█1" in seen and "\x1b[" not in seen
 
 
+def test_a_text_without_spaces_is_drawn_whole(tmp_path: Path) -> None:
+    db, text = str(tmp_path / "m.db"), "我们在北京召开了一次关于定价策略的重要会议，" * 5
+    with recollect.open(db) as memory:
+        memory.retain("b", text)
+    seen = _in_a_terminal("--db", db, "recall", "b", "北京的会议", NO_COLOR="1")
+    assert text in "".join(seen.split())
+
+
 def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
     reads, writes = os.pipe()
     os.close(reads)

@@ -213,3 +213,12 @@ def test_recall_leaves_the_bank_unchanged(ask: Any) -> None:
     before = ask("memories", "alice", "--json").out
     ask("recall", "alice", "E-1093")
     assert json.loads(ask("memories", "alice", "--json").out) == json.loads(before)
+
+
+def test_why_knows_what_a_recall_brought_along(run: Any, tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "m.db")
+    told = run(*db, "retain", "b", "The cellar flooded.", "Nina plays chess.", "--json").json["new"]
+    run(*db, "relate", "b", told[0], told[1])
+    asked = ("b", "cellar flooded", "--expand-hops", "1", "--without", "graph", "--json")
+    assert [hit["id"] for hit in run(*db, "recall", *asked).json["results"]] == told
+    assert run(*db, "why", *asked[:2], told[1], *asked[2:]).json["rank"] == 2

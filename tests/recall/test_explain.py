@@ -412,6 +412,24 @@ def test_why_names_what_kept_an_arm_from_running(
         assert stage(why, arm).says == "the arm did not run: embed: RuntimeError: no such device"
 
 
+@pytest.mark.parametrize(
+    ("query", "arm", "says"),
+    [
+        ("?!", "keyword", "no word was asked for that could be looked up"),
+        (
+            "zzyzx qwv",
+            "graph",
+            "nothing to start from: no hit by meaning, and no name that is known",
+        ),
+    ],
+)
+def test_why_says_what_an_arm_had_nothing_to_look_for(
+    memory: Recollect, story: str, query: str, arm: str, says: str
+) -> None:
+    why = memory.why(story, query, "cat", min_scores={"semantic": 1.0})
+    assert stage(why, arm).says == says
+
+
 def test_why_of_a_neighbour_says_that_it_was_brought_along(memory: Recollect, hopping: str) -> None:
     options = {"expand_hops": 1, "without": ["graph"], "min_score": 0.0}
     result = memory.recall(hopping, "cellar flood", **options)

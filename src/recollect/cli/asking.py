@@ -77,7 +77,7 @@ Contains = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Of recall and why."""
+    """Of recall and why: all that decides what is returned."""
 
     budget: Annotated[
         str,
@@ -125,9 +125,18 @@ class Asking:
         ),
     ] = None
 
+    expand_hops: Annotated[
+        int, typer.Option(metavar="0|1", help="Also bring what the hits link to.")
+    ] = 0
+    prefer_observations: Annotated[
+        bool, typer.Option("--prefer-observations", help="Rather than the facts behind them.")
+    ] = False
+
     def options(self) -> dict[str, Any]:
         bounded = self.start is not None or self.end is not None
-        return {
+        # What is not said is left to the bank's own settings.
+        preferred = {"prefer_observations": True} if self.prefer_observations else {}
+        return preferred | {
             "budget": self.budget,
             "max_tokens": self.max_tokens,
             "types": listed(self.types),
@@ -136,6 +145,7 @@ class Asking:
             "as_of": self.as_of,
             "min_score": self.min_score,
             "without": listed(self.without),
+            "expand_hops": self.expand_hops,
         }
 
 
@@ -143,9 +153,6 @@ class Asking:
 class Along:
     """What comes along with the hits of a recall."""
 
-    expand_hops: Annotated[
-        int, typer.Option(metavar="0|1", help="Also bring what the hits link to.")
-    ] = 0
     chunks: Annotated[bool, typer.Option("--chunks", help="Also the source text of the hits.")] = (
         False
     )
@@ -156,15 +163,9 @@ class Along:
     source_facts: Annotated[
         bool, typer.Option("--source-facts", help="Also the facts behind observations (JSON).")
     ] = False
-    prefer_observations: Annotated[
-        bool, typer.Option("--prefer-observations", help="Rather than the facts behind them.")
-    ] = False
 
     def options(self) -> dict[str, Any]:
-        # What is not said is left to the bank's own settings.
-        preferred = {"prefer_observations": True} if self.prefer_observations else {}
-        return preferred | {
-            "expand_hops": self.expand_hops,
+        return {
             "include_chunks": self.chunks,
             "max_chunk_tokens": self.max_chunk_tokens,
             "include_entities": self.entities,

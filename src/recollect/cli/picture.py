@@ -112,6 +112,8 @@ def _body(hit: Hit) -> Table:
     from recollect.recall.result import day_of
 
     body = Table.grid(padding=(0, 2))
+    body.add_column(no_wrap=True)
+    body.add_column(overflow="fold")  # Chinese has no spaces to break at, nor has an address
     dim = "dim" if hit.band.value == "noise" else ""
     date = Text((day_of(hit.memory) or "").replace(" to ", "\nto "), style="dim")  # it is narrow
     body.add_row(date, Text(said(hit.memory), style=dim))
@@ -190,6 +192,8 @@ def draw_why(answer: Why, memory: Memory) -> None:
     else:
         out.print(Text(f"not returned: it left at {answer.left_at}", style="yellow"))
     table = Table.grid(padding=(0, 2))
+    for overflow in ("ellipsis", "ellipsis", "fold"):
+        table.add_column(overflow=overflow, no_wrap=overflow != "fold")
     for stage in answer.stages:
         style = "green" if stage.passed else "yellow"
         says = Text(flat(stage.says))

@@ -154,10 +154,14 @@ def _idle(ranked: Ranked, arm: Arm, run: Run) -> str:
     """Why an arm has no list."""
     if arm is Arm.TEMPORAL and ranked.query.window is None:
         return "no time was asked for"
+    if arm is Arm.KEYWORD and not ranked.query.hashes:
+        return "no word was asked for that could be looked up"
     parts = (arm.value,) if arm is Arm.KEYWORD else (arm.value, "embed", "semantic")
     for failed in run.degraded:
         if failed.part in parts:
             return f"the arm did not run: {failed.part}: {failed.reason}"
+    if arm is Arm.GRAPH:
+        return "nothing to start from: no hit by meaning, and no name that is known"
     return "the arm did not run"
 
 
