@@ -225,8 +225,11 @@ def test_another_file_is_not_written_over(file: Path, tmp_path: Path) -> None:
     assert run(str(file), "--html", str(page)).exit_code == 0  # its own report is renewed
 
 
-def test_a_gate_that_cannot_hold_is_refused_before_anything_is_retained(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "arguments", [("--fail-under", "recall@7=0.5"), ("--budget", "endless"), ("--max-tokens", "0")]
+)
+def test_what_cannot_be_asked_is_refused_before_anything_is_retained(
+    file: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, str]
 ) -> None:
     import recollect
 
@@ -234,7 +237,7 @@ def test_a_gate_that_cannot_hold_is_refused_before_anything_is_retained(
         raise AssertionError("the store was opened")
 
     monkeypatch.setattr(recollect, "open", untouched)
-    assert run(str(file), "--fail-under", "recall@7=0.5").exit_code == 2
+    assert run(str(file), *arguments).exit_code == 2
 
 
 def test_a_sample_asks_fewer_queries_and_says_so(file: Path) -> None:

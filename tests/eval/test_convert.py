@@ -202,6 +202,20 @@ def test_longmemeval_turns_that_say_nothing_are_left_out(tmp_path: Path) -> None
     assert [unit.id for unit in dataset.units] == ["0:a:1"]
 
 
+def test_longmemeval_says_which_turn_cannot_be_read(tmp_path: Path) -> None:
+    sessions = [[{"role": "user", "content": "Hi."}, {"role": "user"}], []]
+    with pytest.raises(DatasetError, match="question 1: session 1, turn 2: 'content' is missing"):
+        written(tmp_path, [{**LONGMEMEVAL[0], "haystack_sessions": sessions}])
+
+
+def test_what_a_turn_says_is_a_text(tmp_path: Path) -> None:
+    sessions = [[{"role": "user", "content": ["Hi."]}], []]
+    with pytest.raises(DatasetError, match=r"content is .*, not a text"):
+        written(tmp_path, [{**LONGMEMEVAL[0], "haystack_sessions": sessions}])
+    with pytest.raises(DatasetError, match=r"text is .*, not a text"):
+        written(tmp_path, locomo_with(session_3=[{"speaker": "Ana", "text": ["Hi."]}]))
+
+
 def test_longmemeval_says_which_question_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="question 2: "):
         written(tmp_path, [LONGMEMEVAL[0], {**LONGMEMEVAL[1], "haystack_dates": []}])

@@ -99,9 +99,9 @@ def eval_(
     if target is not None:
         target.check()
     rules = parse_rules(fail_under) if fail_under is not None else ()
-    dataset, ks = _dataset(file, form, split, bank, sample), _cut_offs(k)
+    options, ks = RecallOptions(budget, max_tokens), _cut_offs(k)
+    dataset = _dataset(file, form, split, bank, sample)
     check_rules(rules, figure_names(ks), sorted({query.category for query in dataset.queries}))
-    options = RecallOptions(budget, max_tokens)
     report = _measure(session, dataset, options, ks, ablated=ablate, seed=seed)
     try:
         verdicts = judge(rules, report.overall, report.by_category)
@@ -157,7 +157,10 @@ def _of_bank(dataset: Dataset, banks: list[str]) -> Dataset:
     from recollect.eval.trouble import DatasetError
 
     if len(banks) != 1 or len(dataset.banks) != 1:
-        raise DatasetError("queries without units need exactly one --bank")
+        raise DatasetError(
+            "queries without units need exactly one --bank",
+            hint="the bank of your store that they are asked of",
+        )
     return replace(dataset, banks=(replace(dataset.banks[0], id=banks[0]),))
 
 

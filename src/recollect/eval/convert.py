@@ -77,9 +77,10 @@ def _locomo_unit(turn: Json, number: int, place: int, time: datetime | None) -> 
     caption = _PICTURE.sub("", str(turn.get("blip_caption") or ""))
     shared = f" (shares a picture of {caption})" if caption else ""
     own = _dialog_ids(turn.get("dia_id"))
+    text = text_of(turn, "text") if turn.get("text") else ""  # of a picture there may be none
     return Unit(
         id=own[0] if own else f"D{number}:{place}",
-        text=f"{turn.get('text') or ''}{shared}".strip(),
+        text=f"{text}{shared}".strip(),
         speaker=str(turn["speaker"]),
         time=time,
         session=f"session {number}",
@@ -114,22 +115,9 @@ def longmemeval(questions: Sequence[Json]) -> Dataset:
 
 
 def _longmemeval_bank(question: Json, _: int) -> Bank:
-    units: list[Unit] = []
-    gold: list[str] = []
-    sessions = zip(
-        question["haystack_session_ids"],
-        question["haystack_dates"],
-        question["haystack_sessions"],
-        strict=True,
-    )
-    for position, (session, date, turns) in enumerate(sessions):
-        for number, turn in enumerate(turns):
-            if not turn["content"]:
-                continue  # nothing was said
-            id = f"{position}:{session}:{number}"
-            if turn.get("has_answer"):
-                gold.append(id)
-            units.append(_role_unit(id, turn, read_time(date), session=str(session)))
+    said = list(_longmemeval_units(question))
+    units = [unit for unit, _ in said]
+    gold = [unit.id for unit, answers in said if answers]
     id = str(question["question_id"])
     unanswerable = id.endswith("_abs")
     query = Query(
@@ -141,6 +129,24 @@ def _longmemeval_bank(question: Json, _: int) -> Bank:
         answerable=not unanswerable,
     )
     return Bank(id, tuple(units), (query,))
+
+
+def _longmemeval_units(question: Json) -> Iterator[tuple[Unit, bool]]:
+    """The turns in which something was said, and whether each holds the answer."""
+    sessions = zip(
+        question["haystack_session_ids"],
+        question["haystack_dates"],
+        question["haystack_sessions"],
+        strict=True,
+    )
+    for position, (session, date, turns) in enumerate(sessions):
+        for number, turn in enumerate(turns):
+            with reading(f"session {position + 1}, turn {number + 1}"):
+                if not turn["content"]:
+                    continue
+                id = f"{position}:{session}:{number}"
+                unit = _role_unit(id, turn, read_time(date), session=str(session))
+            yield unit, bool(turn.get("has_answer"))
 
 
 def longmemeval_sample(samples: Sequence[Json]) -> Dataset:
@@ -170,7 +176,7 @@ def _longmemeval_sample_bank(sample: Json, _: int) -> Bank:
 
 
 def _role_unit(id: str, turn: Json, time: datetime | None, *, session: str) -> Unit:
-    return Unit(id, str(turn["content"]), speaker=str(turn["role"]), time=time, session=session)
+    return Unit(id, text_of(turn, "content"), speaker=str(turn["role"]), time=time, session=session)
 
 
 # --- conversations in the shared form (RealMem, LifeBench, FriendsQA) ---------------------

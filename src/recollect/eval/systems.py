@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from recollect.errors import InvalidInput, NotFound
@@ -14,6 +15,7 @@ from recollect.eval.metrics import Ranked
 from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
 from recollect.language.tokens import count_tokens, truncate
+from recollect.recall.request import recall_request
 from recollect.types import StageTrace
 
 BATCH = 100
@@ -55,6 +57,15 @@ class RecallOptions:
     budget: str = "mid"
     max_tokens: int = 8192
     without: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """What no recall takes is refused here, before a file of thousands is retained for it."""
+        asked: dict[str, Any] = {
+            "budget": self.budget,
+            "max_tokens": self.max_tokens,
+            "without": self.without,
+        }
+        recall_request("?", now=datetime.now(UTC), **asked)
 
 
 class Recollect:
