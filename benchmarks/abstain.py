@@ -23,6 +23,7 @@ import numpy as np
 
 import recollect
 import sets
+from arguments import no_options
 from recollect.eval.data import Bank, Query
 from recollect.eval.metrics import figure
 from recollect.eval.splits import Split, share
@@ -159,4 +160,5 @@ def ranged(values: list[float]) -> str:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

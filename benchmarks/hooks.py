@@ -27,6 +27,7 @@ from typing import Any
 
 import recollect
 import synthetic
+from arguments import no_options
 from recollect.mcp import places
 
 MEMORIES = 10_000
@@ -178,4 +179,5 @@ def _rss_mb(options: list[str]) -> float:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

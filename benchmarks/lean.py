@@ -18,6 +18,7 @@ from typing import Any
 
 import recollect
 import sets
+from arguments import no_options
 from recollect.cli.demo import QUESTIONS, TODAY, story
 from recollect.eval.splits import Split
 from recollect.eval.systems import Recollect as System
@@ -96,4 +97,5 @@ def _tokens(structured: Mapping[str, Any]) -> int:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

@@ -19,6 +19,7 @@ from typing import Any
 
 import hindsight
 import sets
+from arguments import count, some_of
 from machine import disk_bytes, write
 from quality import cells, slim
 from recollect.eval.data import Bank, Query, Unit
@@ -31,15 +32,14 @@ DEFAULT_SETS = "friendsqa,musique,realmem"
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--facts", type=int, default=2000)
-    parser.add_argument("--queries", type=int, default=50)
-    parser.add_argument("--sets", default=DEFAULT_SETS)
+    parser.add_argument("--facts", type=count, default=2000)
+    parser.add_argument("--queries", type=count, default=50)
+    parser.add_argument("--sets", type=some_of(sets.NAMES), default=DEFAULT_SETS)
     parser.add_argument("--out", default="peers")
     options = parser.parse_args(arguments)
     bank = made_up(options.facts, options.queries)
-    names = [name for name in options.sets.split(",") if name]
-    mine = ours(bank, names)
-    theirs = peer(bank, names)
+    mine = ours(bank, options.sets)
+    theirs = peer(bank, options.sets)
     ratios = compare(mine, theirs)
     path = write(
         options.out,

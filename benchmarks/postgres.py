@@ -29,6 +29,7 @@ import numpy as np
 import orjson
 import psycopg
 
+from arguments import count, counts
 from machine import write
 from processes import cpu_s, with_children
 from recollect.memory import Recollect, open_memory
@@ -56,15 +57,15 @@ FILTERS = {  # by share of the bank
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", help="10000,100000; beside the peer 10000")
-    parser.add_argument("--queries", type=int, default=60)
+    parser.add_argument("--sizes", type=counts, help="10000,100000; beside the peer 10000")
+    parser.add_argument("--queries", type=count, default=60)
     parser.add_argument("--dsn")
     parser.add_argument("--stand-in", action="store_true")
     parser.add_argument("--keep", action="store_true", help="leave the schema in place")
     parser.add_argument("--reuse", action="store_true", help="a schema that --keep left")
     parser.add_argument("--peer", action="store_true", help="beside Hindsight, on its server")
     given = parser.parse_args()
-    sizes = [int(size) for size in (given.sizes or DEFAULT[given.peer]).split(",")]
+    sizes = given.sizes or counts(DEFAULT[given.peer])
     if given.peer:
         import postgres_peer
 

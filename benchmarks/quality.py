@@ -12,15 +12,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
 import sets
+from arguments import some_of
 from machine import RESULTS, commit, write
 from recollect.eval.data import Dataset
 from recollect.eval.report import Report, ablate, evaluate
 from recollect.eval.splits import Split
+from recollect.types import Budget
 
 KS = (5, 10, 20)
 SHOWN = ("recall@10", "ndcg@10", "all-evidence@10", "hit@10", "mrr", "recall@4096tokens")
@@ -30,12 +32,14 @@ ABSTENTION = ("precisionmem", "abstain", "oracle")
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="whole sets, none sampled")
-    parser.add_argument("--sets", default=",".join((*sets.QUALITY, *ABSTENTION)))
+    parser.add_argument(
+        "--sets", type=some_of(sets.NAMES), default=",".join((*sets.QUALITY, *ABSTENTION))
+    )
     parser.add_argument("--split", default=Split.REPORTED, choices=list(Split))
     parser.add_argument("--ablate", action="store_true")
     parser.add_argument("--no-baseline", action="store_true")
     parser.add_argument("--no-recollect", action="store_true")
-    parser.add_argument("--budget", default="mid")
+    parser.add_argument("--budget", default="mid", choices=get_args(Budget))
     parser.add_argument("--merge", action="store_true", help="keep what the file has besides")
     parser.add_argument("--out", help="name of the result file (default quality-short or -full)")
     run(parser.parse_args(arguments))
@@ -44,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(options: argparse.Namespace) -> None:
     name = options.out or default_name(options)
     found: dict[str, Any] = earlier(name) if options.merge else {}
-    for set_name in options.sets.split(","):
+    for set_name in options.sets:
         dataset = sets.read(set_name, Split(options.split), short=not options.full)
         if not any(True for _ in dataset.queries):
             say(f"{set_name}: nothing in the {options.split} split")

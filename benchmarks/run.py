@@ -26,6 +26,7 @@ import orjson
 import cost_model
 import render
 import scale
+from arguments import some_of
 from machine import CACHE, SKIPPED, commit, write
 
 HERE = Path(__file__).parent
@@ -91,10 +92,19 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--million", action="store_true", help="with --full")
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--only", help="some of them, by name")
+    parser.add_argument("--only", help="some of them, by name", metavar="NAME,NAME")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--resume", action="store_true", help="after a run that was cut short")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.million and not options.full:
+        parser.error("--million goes with --full")
+    if options.only is not None:
+        known = dict.fromkeys(part.name for part in (PEERS if options.peers else PARTS))
+        try:
+            options.only = some_of(known)(options.only)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"--only: {error}")
+    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -137,7 +147,7 @@ def finished() -> list[str]:
 
 
 def steps(options: argparse.Namespace) -> Iterable[Part]:
-    wanted = options.only.split(",") if options.only else None
+    wanted = options.only
     for part in PEERS if options.peers else PARTS:
         if wanted is not None and part.name not in wanted:
             continue

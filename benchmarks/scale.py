@@ -23,6 +23,7 @@ from typing import Any
 
 import orjson
 
+from arguments import count, counts
 from machine import disk_bytes, rss_mb, write
 from synthetic import Fact, facts
 from timing import cost, throughput
@@ -39,8 +40,8 @@ FULL = (1_000, 10_000, 100_000)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default=",".join(map(str, SHORT)))
-    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--sizes", type=counts, default=",".join(map(str, SHORT)))
+    parser.add_argument("--queries", type=count, default=100)
     parser.add_argument("--out", default="scale-short")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--cold", help=argparse.SUPPRESS)
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         db, of, at = options.share
         sys.stdout.buffer.write(orjson.dumps(share(db, int(of), float(at), options.queries)))
     else:
-        run([int(size) for size in options.sizes.split(",")], options.queries, options.out)
+        run(options.sizes, options.queries, options.out)
 
 
 def run(sizes: Sequence[int], queries: int, out: str) -> None:

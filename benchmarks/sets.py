@@ -46,6 +46,7 @@ SETS = (
     Set("abstain", "memory/longmemeval_abstain_sample.json.gz"),
     Set("oracle", "memory/longmemeval_oracle_sample.json.gz"),
 )
+NAMES = tuple(each.name for each in SETS)
 QUALITY = (
     "chats",
     "assistants",

@@ -26,6 +26,7 @@ import numpy as np
 import orjson
 
 import recollect
+from arguments import count, counts
 from machine import disk_bytes, rss_mb, write
 from recollect.language.terms import label_hash
 from recollect.storage.arrival import begin, parts
@@ -40,9 +41,9 @@ NOISE = 0.5  # length of what is added to a vector of unit length
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--sizes", type=counts, default="10000,100000")
     parser.add_argument("--banks", default="100x1000", help="how many, and facts in each")
-    parser.add_argument("--queries", type=int, default=50)
+    parser.add_argument("--queries", type=count, default=50)
     parser.add_argument("--out", default="sizing")
     parser.add_argument("--ask", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         many = small_banks(*map(int, options.banks.split("x")), Path(folder))
     print(f"{options.banks:>9} {many}", file=sys.stderr)
-    for size in map(int, options.sizes.split(",")):
+    for size in options.sizes:
         with tempfile.TemporaryDirectory() as folder:
             found[str(size)] = one(size, options.queries, Path(folder))
         print(f"{size:>9,} {found[str(size)]}", file=sys.stderr)

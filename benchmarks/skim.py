@@ -21,6 +21,7 @@ from statistics import fmean, median
 import recollect
 import serving
 import sets
+from arguments import some_of
 from recollect.eval.report import Report, evaluate
 from recollect.eval.splits import Split
 from recollect.eval.systems import Recollect as System
@@ -34,13 +35,13 @@ SHOWN = (*MEANT, "abstention_precision", "abstention_recall")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets", type=some_of(sets.NAMES), default=",".join(SETS))
     parser.add_argument("--split", default=Split.REPORTED, choices=list(Split))
     options = parser.parse_args(arguments)
     for way, cpu_ms in cost().items():
         print(f"{way:8} {cpu_ms:.2f} CPU-ms a recall of {FACTS:,} facts", flush=True)
     found: dict[str, list[Report]] = {"whole": [], "skimmed": []}
-    for name in options.sets.split(","):
+    for name in options.sets:
         dataset = sets.read(name, Split(options.split), short=True)
         with recollect.open(":memory:", reranker="none", cache_entries=0) as memory:
             system = System(memory)

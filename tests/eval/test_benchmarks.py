@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,38 @@ def test_facts_about_the_machine_name_no_host_and_no_path() -> None:
     text = orjson.dumps(facts()).decode()
     assert str(Path.cwd()) not in text
     assert f'"{platform.node()}"' not in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--only", "nobody"),
+        ("run", "--only", ""),
+        ("run", "--million"),
+        ("scale", "--sizes", "many"),
+        ("scale", "--sizes", "0"),
+        ("scale", "--queries", "0"),
+        ("quality", "--sets", "nobody"),
+        ("quality", "--budget", "endless"),
+        ("peers", "--sets", "realmem,"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused_before_anything_is_measured(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, *options = arguments
+    with pytest.raises(SystemExit) as ended:
+        import_module(script).main(options)
+    assert ended.value.code == 2
+    assert options[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("script", ["abstain", "hooks", "lean"])
+def test_help_is_not_taken_for_a_wish_to_begin(script: str) -> None:
+    path = BENCHMARKS / f"{script}.py"
+    asked = [sys.executable, str(path), "--help"]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert f"usage: {path.name}" in told
 
 
 def test_the_page_is_rendered_from_results_alone() -> None:
