@@ -58,6 +58,22 @@ def waited(what: str, seconds: float) -> None:
         each.waited(what, seconds)
 
 
+class _Deaf(BaseException):
+    """Whoever is told of the stages failed. Not one of them did: it passes by all that do without a
+    stage that fails, and comes out as what it was."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _tell(on_event: OnEvent, event: StageEvent) -> None:
+    try:
+        on_event(event)
+    except Exception as error:
+        raise _Deaf(error) from error
+
+
 class Stage:
     """What `Run.stage` gives, and what a stage may say about itself while it runs: `note(found=12)`.
     One class, and no generator: a dozen are entered in every recall."""
@@ -122,10 +138,14 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if isinstance(error, _Deaf):
+            error = error.error
         for each in _watches:
             each.ended(self, error)
         if self._spans is not None:
             self._spans.end(self.detail, self._degraded, error)
+        if kind is _Deaf and error is not None:
+            raise error
 
     def note(self, **detail: Any) -> None:
         self.detail.update(detail)
@@ -141,7 +161,7 @@ class Run:
         start, cpu = self.elapsed_ms(), self._cpu()
         inner = None if self._spans is None else self._spans.begin(name)
         if self._on_event:
-            self._on_event(StageEvent(name, "start", start))
+            _tell(self._on_event, StageEvent(name, "start", start))
         return start, cpu, inner
 
     def finish(
@@ -161,7 +181,7 @@ class Run:
         if self._spans is not None:
             self._spans.finish(inner, detail, error)
         if self._on_event:
-            self._on_event(StageEvent(name, "stop", stop, stop - start, detail))
+            _tell(self._on_event, StageEvent(name, "stop", stop, stop - start, detail))
 
     def degrade(self, part: str, reason: str) -> None:
         self._degraded.append(Degradation(part, reason))

@@ -17,7 +17,7 @@ import pytest
 
 import recollect
 from recollect import Arm, Recollect
-from recollect.errors import ModelError, RecollectError
+from recollect.errors import ModelError, RecollectError, StoreError
 from recollect.models.base import Embedder, Encoded
 from recollect.recall import retrieve
 from recollect.recall.pipeline import CROSSED_OWN
@@ -39,8 +39,10 @@ class Waiting:
         self.token_dimensions = real.token_dimensions
         self.go_on = threading.Event()
         self.was_told = False
+        self.on_query: Callable[[], None] = lambda: None
 
     def encode_queries(self, texts: Sequence[str]) -> Encoded:
+        self.on_query()
         self.was_told = self.go_on.wait(PATIENCE_S)
         return self._real.encode_queries(texts)
 
@@ -369,6 +371,44 @@ def test_events_arrive_while_the_recall_runs(
         embedder.go_on.set()  # the recall waits for this: the event came while it ran
     assert told[0] == "understand" and told[-1] == "result"
     assert embedder.was_told
+
+
+@pytest.mark.parametrize("stage", ["understand", "keyword", "embed", "semantic", "pack"])
+@pytest.mark.parametrize("deadline", [None, 60_000])
+def test_what_a_listener_raises_comes_out_as_it_was(
+    memory: Recollect, diary: str, stage: str, deadline: float | None
+) -> None:
+    def listen(event: StageEvent) -> None:
+        if event.stage == stage:
+            raise RuntimeError("nobody is there")
+
+    with pytest.raises(RuntimeError, match="nobody is there"):
+        memory.recall(diary, "violin", on_event=listen, deadline_ms=deadline, trace=True)
+
+
+def test_closing_under_a_recall_is_an_error_of_the_store_if_any(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
+) -> None:
+    embedder = Waiting(memory.embedder)
+    other = with_embedder(reopen, embedder)
+    ended: list[object] = []
+
+    def ask() -> None:
+        try:
+            # a time is asked for: the temporal arm is begun when the workers are gone
+            ended.append(other.recall(diary, "Who swam in May 2025?", query_timestamp=ANCHOR))
+        except Exception as error:
+            ended.append(error)
+
+    begun = threading.Event()
+    embedder.on_query = begun.set
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(PATIENCE_S)
+    other.close()
+    embedder.go_on.set()
+    asking.join(PATIENCE_S)
+    assert isinstance(ended[0], RecallResult | StoreError), ended
 
 
 def test_recall_events_end_with_the_result(memory: Recollect, diary: str) -> None:

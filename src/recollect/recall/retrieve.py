@@ -105,7 +105,11 @@ class Line:
         if left is None and (here or self._turns.crowded):
             return _done(timed)
         bounded = timed if left is None else partial(_bounded, timed, left)
-        return partial(_finish, self._workers.submit(bounded), timed, self._deadline)
+        try:
+            future = self._workers.submit(bounded)
+        except RuntimeError:  # closed meanwhile: what is gone with it says so itself
+            return _done(timed)
+        return partial(_finish, future, timed, self._deadline)
 
     def needed(self, part: str, answer: Callable[[], T]) -> T | None:
         """The answer; without it there is nothing to go on with, unless the deadline came first."""
