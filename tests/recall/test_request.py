@@ -90,6 +90,8 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("deadline a text", {"deadline_ms": "5"}),
     ("deadline a truth", {"deadline_ms": True}),
     ("deadline without end", {"deadline_ms": float("inf")}),
+    ("deadline of too many figures", {"deadline_ms": 10**400}),
+    ("floor of too many figures", {"min_scores": {"semantic": 10**400}}),
     ("include_chunks a text", {"include_chunks": "no"}),
     ("trace a text", {"trace": "no"}),
     ("a part that does not exist left out", {"without": ["magic"]}),

@@ -22,6 +22,8 @@ from recollect.models.base import Embedder, Encoded
 from recollect.recall import retrieve
 from recollect.recall.pipeline import CROSSED_OWN
 from recollect.recall.result import RecallResult
+from recollect.recall.turns import Turns
+from recollect.telemetry import Run
 from recollect.types import StageEvent, StageTrace
 
 ANCHOR = "2026-07-10T12:00:00Z"
@@ -409,6 +411,17 @@ def test_closing_under_a_recall_is_an_error_of_the_store_if_any(
     embedder.go_on.set()
     asking.join(PATIENCE_S)
     assert isinstance(ended[0], RecallResult | StoreError), ended
+
+
+def test_an_arm_that_closing_took_from_its_worker_is_run_here() -> None:
+    run, go_on = Run(), threading.Event()
+    workers = ThreadPoolExecutor(1)
+    workers.submit(go_on.wait, PATIENCE_S)  # the arm waits in line behind it
+    line = retrieve.Line(workers, Turns(1), run, retrieve.Deadline(run, 1000 * PATIENCE_S))
+    answer = line.start("keyword", lambda: threading.current_thread().name)
+    workers.shutdown(wait=False, cancel_futures=True)
+    assert line.awaited("keyword", answer) == threading.current_thread().name
+    go_on.set()
 
 
 def test_recall_events_end_with_the_result(memory: Recollect, diary: str) -> None:

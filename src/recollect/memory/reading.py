@@ -174,7 +174,7 @@ def _patience(options: RecallOptions) -> float:
     """How long a recall waits for its turn: seconds, and no more than a quarter of what time it has."""
     given: Any = options.get("deadline_ms")
     if isinstance(given, int | float) and 0 < given < math.inf:  # what cannot be is refused later
-        return min(given / 4000, LONGEST_WAIT)
+        return min(given, 4000 * LONGEST_WAIT) / 4000
     return LONGEST_WAIT
 
 

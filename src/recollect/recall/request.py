@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta, tzinfo
@@ -179,7 +179,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(f"min_score is {floor!r}", hint="scores run from 0 to 1")
     if hops is not None and not (_number(hops) and hops in (0, 1)):
         raise InvalidInput(f"expand_hops is {hops!r}", hint="use 0 or 1")
-    if deadline is not None and not (_number(deadline) and 0 < deadline < math.inf):
+    if deadline is not None and not (_number(deadline) and deadline > 0):
         raise InvalidInput(f"deadline_ms is {deadline!r}", hint="give milliseconds, more than 0")
     for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool):
@@ -189,8 +189,11 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> bool:
-    """True and False are numbers to Python, and to nobody who writes them."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """True and False are numbers to Python, and to nobody who writes them. A whole one may be longer
+    than anything can be computed with."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def _whole_number(name: str, value: Any, least: int) -> None:
@@ -208,7 +211,7 @@ def _floors(given: Mapping[str, float | None] | None) -> Floors:
     known = [f.name for f in fields(Floors)]
     for name, value in given.items():
         _one_of("a floor of min_scores", name, known)
-        if value is not None and not (_number(value) and 0 <= value < math.inf):
+        if value is not None and not (_number(value) and value >= 0):
             raise InvalidInput(f"min_scores.{name} is {value!r}", hint="give a number from 0 up")
     return Floors(**given)
 

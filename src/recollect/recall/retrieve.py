@@ -9,7 +9,7 @@ recall goes on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field
 from functools import partial
@@ -239,6 +239,8 @@ def _finish(future: Future[T], work: Callable[[], T], deadline: Deadline) -> T:
         return work()
     try:
         return future.result(timeout=left)
+    except CancelledError:  # by whoever closed meanwhile
+        return work()
     except Late:
         if future.done():  # a timeout of its own, or done in the last moment
             return future.result()
