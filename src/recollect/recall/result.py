@@ -184,12 +184,14 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
 
 
 def shorten(text: str, length: int = SUMMARY_LENGTH) -> str:
-    """At most `length` characters, cut at a word."""
+    """At most `length` characters, cut at a word; in the middle of one that takes up half of it, as what
+    is written without spaces does."""
     flat = " ".join(text.split())
     if len(flat) <= length:
         return flat
-    cut = flat[: length - 1].rsplit(" ", 1)[0] or flat[: length - 1]
-    return cut + "…"
+    cut = flat[: length - 1]
+    words = cut.rsplit(" ", 1)[0]
+    return (words if 2 * len(words) >= length else cut) + "…"
 
 
 def window_dict(window: Window | None) -> dict[str, Any] | None:
