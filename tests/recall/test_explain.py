@@ -413,6 +413,19 @@ def test_why_names_what_kept_an_arm_from_running(
 
 
 @pytest.mark.parametrize(
+    ("query", "needed"),
+    [
+        ("grey cat before 1990", "a date before 1990-01-01 00:00:00+00:00"),
+        ("grey cat since 2090-05-01", "a date from 2090-05-01 00:00:00+00:00 on"),
+    ],
+)
+def test_why_names_the_end_of_a_time_that_has_one(
+    memory: Recollect, story: str, query: str, needed: str
+) -> None:
+    assert stage(memory.why(story, query, "cat"), "temporal").needed == needed
+
+
+@pytest.mark.parametrize(
     ("query", "arm", "says"),
     [
         ("?!", "keyword", "no word was asked for that could be looked up"),

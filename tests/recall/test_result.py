@@ -148,6 +148,14 @@ def test_a_lean_summary_has_at_most_160_characters_and_ends_at_a_word(
     assert whole.startswith(kept) and whole[len(kept)] == " "
 
 
+def test_lean_neighbours_are_marked(memory: Recollect) -> None:
+    told = memory.retain("hops", [{"text": "The cellar flooded."}, {"text": "Nina plays chess."}])
+    memory.relate("hops", {told.new[0]: {told.new[1]: 1.0}})
+    asked = memory.recall("hops", "cellar flooded", expand_hops=1, without=["graph"])
+    _, neighbour = asked.as_dict("lean")["results"]
+    assert neighbour["hop"] == 1
+
+
 def test_a_lean_summary_says_who_speaks(memory: Recollect) -> None:
     memory.retain("lean", {"turns": [{"speaker": "Nadia", "text": "I quit my job today."}]})
     (hit,) = memory.recall("lean", "Who quit?", verbosity="lean").as_dict()["results"]

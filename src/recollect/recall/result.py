@@ -151,6 +151,7 @@ def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
         "summary": shorten(memory.summary or said(memory.speaker, memory.text)),
         "score": round(hit.score, 4),
         "band": hit.band.value,
+        "hop": hit.hop or None,
     }
     if verbosity == "lean":
         return {k: v for k, v in lean.items() if v is not None}

@@ -18,7 +18,7 @@ from recollect.recall.relevance import in_window
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import EVERYTHING, Filter, Found, Keys, View
 from recollect.telemetry import Run
-from recollect.types import Arm, Memory
+from recollect.types import Arm, Memory, Window
 
 
 def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, run: Run) -> Why:
@@ -193,10 +193,8 @@ def _missed(
             arm.value, False, f"{says}, but others match better", f"a score above {cut:.3f}"
         )
     if arm is Arm.TEMPORAL and ranked.query.window is not None:
-        asked = (f"[{each.start}, {each.end})" for each in ranked.query.windows)
-        return StageVerdict(
-            arm.value, False, "not dated inside the window", f"a date in {' or '.join(asked)}"
-        )
+        asked = " or ".join(map(_asked, ranked.query.windows))
+        return StageVerdict(arm.value, False, "not dated inside the window", f"a date {asked}")
     if _linked(view, ranked, one, request):
         return StageVerdict(
             arm.value,
@@ -207,6 +205,14 @@ def _missed(
     return StageVerdict(
         arm.value, False, "no link from the best semantic hits", "a shared entity or a link"
     )
+
+
+def _asked(window: Window) -> str:
+    """A window in words; one end of it may be open."""
+    start, end = window.start, window.end
+    if start is None or end is None:
+        return f"before {end}" if start is None else f"from {start} on"
+    return f"in [{start}, {end})"
 
 
 def _among(view: View, ranked: Ranked, arm: Arm, one: Keys, request: RecallRequest) -> bool:
