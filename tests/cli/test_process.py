@@ -62,6 +62,19 @@ def test_a_text_without_spaces_is_drawn_whole(tmp_path: Path) -> None:
     assert text in "".join(seen.split())
 
 
+def test_escape_sequences_in_a_context_do_not_reach_the_terminal(store: Path) -> None:
+    seen = _in_a_terminal("--db", str(store), "recall", "alice", "deploy script", "--as-context")
+    assert "script prints" in seen and "\x1b" not in seen
+
+
+def test_names_of_an_evaluated_file_are_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
+    file, bank = tmp_path / "f.jsonl", "b\x1b]0;title\x07\nc"
+    lines = ({"unit": "1", "text": "Ann likes tea.", "bank": bank}, {"query": "tea", "bank": bank})
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    seen = _in_a_terminal("eval", str(file))
+    assert "retain b�]0;title�" in seen and "\x1b]" not in seen
+
+
 def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
     reads, writes = os.pipe()
     os.close(reads)

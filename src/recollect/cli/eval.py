@@ -304,5 +304,7 @@ def _cell(figure: Figure | None) -> str:
 def _progress(what: str, done: int, total: int) -> None:
     """One line, whatever is done: a file may hold hundreds of banks. Nothing is left of it."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{what} {done:,}/{total:,}" if what else "\r\x1b[K")
+        from recollect.cli.output import flat
+
+        sys.stderr.write(f"\r\x1b[K{flat(what)} {done:,}/{total:,}" if what else "\r\x1b[K")
         sys.stderr.flush()

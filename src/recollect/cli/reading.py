@@ -62,13 +62,13 @@ def _answer(
     as_context: bool,
     verbosity: str,
 ) -> None:
-    from recollect.cli.output import emit
+    from recollect.cli.output import emit, printable
     from recollect.cli.picture import draw_recall
 
     if session.json:
         emit(recall_dict(result, first, explain=explain, verbosity=verbosity))
     elif as_context:
-        typer.echo(_shortened(result, first).as_context())
+        typer.echo(printable(_shortened(result, first).as_context()))
     else:
         draw_recall(result, SHOWN if first is None else first, explain=explain)
 
