@@ -80,6 +80,17 @@ def listed(given: list[str] | None) -> list[str] | None:
     return [part.strip() for text in given for part in text.split(",") if part.strip()]
 
 
+def limited_to(option: str, given: list[str] | None) -> list[str] | None:
+    """What an option lets through, None for all. One that names nothing, as a variable that is not set
+    does, would let all of it through."""
+    from recollect.errors import InvalidInput
+
+    names = listed(given)
+    if names == []:
+        raise InvalidInput(f"{option} names nothing", hint=f"leave {option} out, or name something")
+    return names
+
+
 def pairs(given: list[str] | None) -> dict[str, str] | None:
     """k=v options as a dict."""
     from recollect.errors import InvalidInput

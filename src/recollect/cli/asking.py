@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import BUDGETS, TAG_MODES, TYPES, listed
+from recollect.cli.arguments import BUDGETS, TAG_MODES, TYPES, limited_to, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Tagged:
     ] = None
 
     def filters(self) -> dict[str, Any]:
-        given = {"tags": listed(self.tags), "tag_groups": _groups(self.tag_groups)}
+        given = {"tags": limited_to("--tags", self.tags), "tag_groups": _groups(self.tag_groups)}
         match = self.tags_match if given["tags"] or self.tags_match != "any" else None
         return {k: v for k, v in {**given, "tags_match": match}.items() if v is not None}
 
@@ -139,7 +139,7 @@ class Asking:
         return preferred | {
             "budget": self.budget,
             "max_tokens": self.max_tokens,
-            "types": listed(self.types),
+            "types": limited_to("--types", self.types),
             "query_timestamp": self.at,
             "temporal_window": (self.start, self.end) if bounded else None,
             "as_of": self.as_of,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import listed, words
+from recollect.cli.arguments import limited_to, words
 from recollect.cli.session import Session, add
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def create(
     from recollect.cli.output import emit, talk
     from recollect.server.keys import Limits, create_key
 
-    scopes = _scopes(listed(scope) or ["read", "write"])
+    scopes = _scopes(limited_to("--scope", scope) or ["read", "write"])
     until = None if expires is None else moment(expires)
     limits = Limits(rate, None if max_body is None else size(max_body))
     with session.open_store() as memory:
