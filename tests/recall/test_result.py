@@ -131,7 +131,8 @@ def test_lean_is_id_title_type_scope_summary_score_and_band(memory: Recollect, n
 
 
 @pytest.mark.parametrize(
-    "text", ["李明: " + "我们在北京召开了关于定价的会议，" * 20, "see https://example.com/" + "a" * 300]
+    "text",
+    ["李明: " + "我们在北京召开了关于定价的会议，" * 20, "see https://example.com/" + "a" * 300],
 )
 def test_a_lean_summary_of_what_has_no_spaces_is_not_its_first_word(text: str) -> None:
     assert shorten(text) == text[:159] + "…"
