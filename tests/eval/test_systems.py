@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,30 @@ def test_a_query_too_long_for_recall_is_asked_by_its_beginning(
     system = Recollect(memory)
     system.index(bank)
     assert system.search(bank, bank.queries[0]).wall_ms > 0
+
+
+def _held(memory: recollect.Recollect, *units: Unit) -> list[str]:
+    """What holds of the units, when the file has said what replaced what."""
+    Recollect(memory).index(Bank("b", units, ()))
+    return [held.text for held in memory.memories("b", state="active")]
+
+
+def test_the_file_knows_better_what_holds_than_the_texts_tell(memory: recollect.Recollect) -> None:
+    early, late = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC)
+    mistaken = Unit("new", "Alice works at Google.", time=late, superseded_by="old")
+    assert _held(memory, mistaken, Unit("old", "Alice works at Northwind.", time=early)) == [
+        "Alice works at Northwind."
+    ]
+
+
+def test_what_was_said_again_in_the_end_holds(memory: recollect.Recollect) -> None:
+    tea, coffee = "Ann drinks tea.", "Ann drinks coffee."
+    units = (
+        Unit("1", tea, superseded_by="2"),
+        Unit("2", coffee, superseded_by="3"),
+        Unit("3", tea),
+    )
+    assert _held(memory, *units) == [tea]
 
 
 def test_a_unit_that_retain_refuses_is_told_by_where_it_stands(memory: recollect.Recollect) -> None:

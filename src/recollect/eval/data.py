@@ -152,12 +152,32 @@ def _check_ids(bank: Bank) -> None:
         return  # queries alone: their gold names memories of a bank that exists already
     if lost := [u.id for u in bank.units if u.superseded_by and u.superseded_by not in counted]:
         raise DatasetError(f"units superseded by unknown ones: {lost[:5]}")
+    _check_successors(bank)
     for query in bank.queries:
         if unknown := [id for id in (*query.gold, *query.forbidden) if id not in counted]:
             raise DatasetError(
                 f"query {query.id!r} of bank {bank.id!r} names unknown units: {unknown[:5]}",
                 hint="gold and forbidden ids must be ids of units in the same bank",
             )
+
+
+def _check_successors(bank: Bank) -> None:
+    """Units that replace each other, at whatever remove, would leave none that holds."""
+    after = {unit.id: unit.superseded_by for unit in bank.units if unit.superseded_by}
+    for unit in after:
+        if unit in (chain := list(successors(unit, after))):
+            raise DatasetError(
+                f"units of bank {bank.id!r} supersede each other: {', '.join(map(repr, chain[:5]))}",
+                hint="the last one has no superseded_by",
+            )
+
+
+def successors(unit: str, after: Mapping[str, str]) -> Iterator[str]:
+    """What replaced a unit, what replaced that, and so on; each once."""
+    seen: set[str] = set()
+    while (unit := after.get(unit, "")) and unit not in seen:
+        seen.add(unit)
+        yield unit
 
 
 def only_banks(dataset: Dataset, names: Sequence[str]) -> Dataset:
@@ -252,7 +272,7 @@ _UNIT_KEYS = {
 
 def _unit(record: Mapping[str, Any]) -> Unit:
     return Unit(
-        id=str(record["unit"]),
+        id=_id_of(record, "unit"),
         text=text_of(record, "text"),
         speaker=_text_or_none(record.get("speaker")),
         time=read_time(record.get("time")),
@@ -303,6 +323,12 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
         tags_match=match,
         answerable=answerable,
     )
+
+
+def _id_of(record: Mapping[str, Any], key: str) -> str:
+    if not isinstance(id := record[key], str | int) or isinstance(id, bool):
+        raise DatasetError(f"{key} is {id!r}, not an id", hint="give it a text or a whole number")
+    return str(id)
 
 
 def text_of(record: Mapping[str, Any], key: str) -> str:

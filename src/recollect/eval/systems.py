@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.eval.data import Bank, Query, Unit
+from recollect.eval.data import Bank, Query, Unit, successors
 from recollect.eval.metrics import Ranked
 from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
@@ -118,13 +118,19 @@ class Recollect:
                 self._remember(bank.id, unit.id, made.memory_ids)
             done += len(batch)
             tell(self._progress, f"retain {bank.id}", done, len(bank.units))
-        for unit in bank.units:
-            if unit.superseded_by:
-                self._memory.supersede(
-                    bank.id,
-                    self._memories[bank.id, unit.id],
-                    self._memories[bank.id, unit.superseded_by],
-                )
+        self._supersede(bank)
+
+    def _supersede(self, bank: Bank) -> None:
+        """As the file has it: it knows better what holds than what retain read from the texts."""
+        ids = {unit.id: self._memories[bank.id, unit.id] for unit in bank.units}
+        after = {unit.id: unit.superseded_by for unit in bank.units if unit.superseded_by}
+        for by in dict.fromkeys(ids[unit] for unit in after.values()):
+            if self._memory.load(bank.id, by).superseded_by is not None:
+                self._memory.restore(bank.id, by)
+        for unit, by in after.items():
+            # What was said again later is one memory with it, and holds again.
+            if ids[unit] not in (ids[later] for later in successors(unit, after)):
+                self._memory.supersede(bank.id, ids[unit], ids[by])
 
     def expect(self, bank: Bank) -> None:
         """Of a bank that is there already, gold and forbidden ids are memories: one that is not
