@@ -74,6 +74,8 @@ BAD: list[tuple[str, dict[str, Any]]] = [
         {"temporal_window": {"start": "2026-01-01", "stop": "2026-02-01"}},
     ),
     ("window open at both ends", {"temporal_window": (None, None)}),
+    ("window object open at both ends", {"temporal_window": Window(None, None)}),
+    ("window object that ends before it starts", {"temporal_window": Window(NOW, NOW)}),
     ("window that ends before it starts", {"temporal_window": ("2026-05-01", "2026-04-01")}),
     ("min_score over 1", {"min_score": 1.5}),
     ("min_score negative", {"min_score": -0.1}),
@@ -184,6 +186,14 @@ def test_as_of_a_day_is_the_end_of_that_day() -> None:
 def test_a_window_by_days_includes_its_last_day(given: Any) -> None:
     window = request(temporal_window=given).window
     assert window == Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC))
+
+
+def test_a_window_object_without_a_zone_is_utc_as_other_times_are() -> None:
+    given = Window(datetime(2026, 3, 1), datetime(2026, 4, 1), near="end")
+    window = request(temporal_window=given).window
+    assert window == Window(
+        datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC), near="end"
+    )
 
 
 def test_a_window_may_be_open_at_one_end() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, tzinfo
 from reprlib import Repr
 from typing import Any, cast, get_args
@@ -326,24 +326,9 @@ def _one_operator(group: TagGroup) -> None:
 
 def _window(given: Any) -> Window | None:
     """(start, end), {"start": …, "end": …} or a Window; a day as end is included whole."""
-    if given is None or isinstance(given, Window):
-        return given
-    if isinstance(given, Mapping):
-        ends = cast("Mapping[str, Any]", given)
-        for name in ends:
-            _one_of("a field of temporal_window", name, ("start", "end"))
-        start, end = ends.get("start"), ends.get("end")
-    elif (
-        isinstance(given, Sequence)
-        and not isinstance(given, str)
-        and len(cast("Sequence[Any]", given)) == 2
-    ):
-        start, end = cast("Sequence[Any]", given)
-    else:
-        raise InvalidInput(
-            f"temporal_window {given!r}",
-            hint='use ("2026-03-01", "2026-05-31"), either end may be None',
-        )
+    if given is None:
+        return None
+    start, end = _ends(given)
     first = parse_when(start, "temporal_window start")
     last = parse_when(end, "temporal_window end")
     if last is not None and is_day(end):
@@ -352,4 +337,24 @@ def _window(given: Any) -> Window | None:
         raise InvalidInput("temporal_window has neither start nor end", hint="leave it out")
     if first is not None and last is not None and last <= first:
         raise InvalidInput("temporal_window ends before it starts", hint="swap start and end")
-    return Window(first, last)
+    return (
+        replace(given, start=first, end=last) if isinstance(given, Window) else Window(first, last)
+    )
+
+
+def _ends(given: Any) -> tuple[Any, Any]:
+    if isinstance(given, Window):
+        return given.start, given.end
+    if isinstance(given, Mapping):
+        ends = cast("Mapping[str, Any]", given)
+        for name in ends:
+            _one_of("a field of temporal_window", name, ("start", "end"))
+        return ends.get("start"), ends.get("end")
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        both = cast("Sequence[Any]", given)
+        if len(both) == 2:
+            return both[0], both[1]
+    raise InvalidInput(
+        f"temporal_window {_SHORT.repr(given)}",
+        hint='use ("2026-03-01", "2026-05-31"), either end may be None',
+    )
