@@ -56,7 +56,10 @@ def test_a_unit_said_twice_is_found_by_either_id(memory: recollect.Recollect) ->
     assert system.gold_key(bank, "again") in system.search(bank, bank.queries[0]).ids
 
 
-@pytest.mark.parametrize("text", ["who repaired the kayak " * 200, "谁修好了皮划艇？" * 100])
+@pytest.mark.parametrize(
+    "text",
+    ["who repaired the kayak " * 200, "谁修好了皮划艇？" * 100, "kayak" + " " * 20_000 + "who"],
+)
 def test_a_query_too_long_for_recall_is_asked_by_its_beginning(
     memory: recollect.Recollect, text: str
 ) -> None:

@@ -58,3 +58,10 @@ def test_spans_are_in_order_and_lose_nothing(text: str) -> None:
     covered = {place for start, end in spans for place in range(start, end)}
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     assert all(place in covered for place, char in enumerate(text) if not char.isspace())
+
+
+@pytest.mark.parametrize("sign", [".", "?", " ", "\t", "-"])
+def test_a_long_run_of_one_sign_is_read_once(sign: str) -> None:
+    """From each of its signs anew, it would take a quarter of an hour."""
+    text = f"cat{sign * 1_000_000}cat"
+    assert sentences(text) == ((0, len(text)),)

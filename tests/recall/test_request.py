@@ -30,6 +30,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("query that is no text", {"query": 7}),
     ("query that is bytes", {"query": b"Alice"}),
     ("query over 500 tokens", {"query": "word " * 600}),
+    ("query of blanks without end", {"query": " " * 20_000 + "cat"}),
     ("query with half a character", {"query": "Where is \ud83d?"}),
     ("unknown budget", {"budget": "huge"}),
     ("budget as a number", {"budget": 300}),

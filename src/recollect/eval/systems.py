@@ -15,11 +15,10 @@ from recollect.eval.metrics import Ranked
 from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
 from recollect.language.tokens import count_tokens, truncate
-from recollect.recall.request import recall_request
+from recollect.recall.request import MAX_QUERY_CHARACTERS, MAX_QUERY_TOKENS, recall_request
 from recollect.types import StageTrace
 
 BATCH = 100
-QUERY_TOKENS = 500
 EVERYTHING = 10_000_000  # tokens: nothing that was considered is left out
 ARMS = ("semantic", "keyword", "graph", "temporal")
 LATER = ("rerank", "boost")
@@ -192,7 +191,8 @@ class Recollect:
 
     def _recall(self, bank: Bank, query: Query, **given: Any) -> Any:
         # recall refuses longer queries; a set that has one should still be measured
-        return self._memory.recall(bank.id, truncate(query.text, QUERY_TOKENS), **given)
+        asked = truncate(query.text[:MAX_QUERY_CHARACTERS], MAX_QUERY_TOKENS)
+        return self._memory.recall(bank.id, asked, **given)
 
     def _ranking(self, bank: Bank, hits: Iterable[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
         best: dict[str, int] = {}

@@ -29,6 +29,7 @@ from recollect.mcp.conversation import Conversations
 from recollect.mcp.transcript import Exchange, cleaned, exchanges
 from recollect.mcp.verbs import warm
 from recollect.memory import Recollect
+from recollect.recall.request import MAX_QUERY_CHARACTERS
 from recollect.types import Band, Hit
 
 IDLE_S = 900.0
@@ -70,7 +71,7 @@ class Resident:
     # --- recall ------------------------------------------------------------------------------
 
     def recall(self, request: Mapping[str, Any]) -> Reply:
-        query = truncate(cleaned(request["query"]), QUERY_TOKENS)
+        query = truncate(cleaned(request["query"])[:MAX_QUERY_CHARACTERS], QUERY_TOKENS)
         if not query:
             return Reply()
         try:

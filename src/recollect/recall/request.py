@@ -18,6 +18,9 @@ from recollect.types import Budget, MemoryType, TagGroup, TagsMatch, Verbosity, 
 from recollect.types.making import changer, maker
 
 MAX_QUERY_TOKENS = 500
+MAX_QUERY_CHARACTERS = (
+    20 * MAX_QUERY_TOKENS
+)  # a run of blanks or dashes is few tokens, and read all the same
 DEEPEST_GROUP = 32  # tag groups in each other: far more than anybody writes by hand
 _SHORT = Repr()  # of what may be long, or nested without end
 _SHORT.maxstring = 80
@@ -143,14 +146,20 @@ def _query(query: str) -> str:
             "the query is empty", hint='ask something, for example "Where does Alice work?"'
         )
     whole_text("the query", query)
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise _too_long(f"{len(query):,} characters", f"{MAX_QUERY_CHARACTERS:,}")
     # No text has more than two tokens a character, and most questions are short.
     tokens = count_tokens(query) if 2 * len(query) > MAX_QUERY_TOKENS else 0
     if tokens > MAX_QUERY_TOKENS:
-        raise InvalidInput(
-            f"the query has about {tokens} tokens, more than {MAX_QUERY_TOKENS}",
-            hint="ask with the question itself; retain long texts, do not recall with them",
-        )
+        raise _too_long(f"about {tokens} tokens", f"{MAX_QUERY_TOKENS}")
     return query
+
+
+def _too_long(length: str, most: str) -> InvalidInput:
+    return InvalidInput(
+        f"the query has {length}, more than {most}",
+        hint="ask with the question itself; retain long texts, do not recall with them",
+    )
 
 
 def whole_text(what: str, text: Any) -> None:
