@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from recollect.retain.talk import Said, Talk, is_role, label_end, talk_in
+from recollect.retain.chats import Thread
+from recollect.retain.speakers import Said, is_role
+from recollect.retain.talk import Talk, label_end, talk_in
 
 __all__ = ["Block", "blocks"]
 
@@ -38,6 +40,7 @@ class _Line:
     text: str
     start: int
     code: bool = False  # between fences: nothing in it is a heading, nor does anybody speak
+    below: str = ""  # the two lines after it
 
     @property
     def end(self) -> int:
@@ -75,8 +78,8 @@ class _Headings:
 def blocks(text: str) -> Iterator[Block]:
     """Every non-blank line is part of one block, or of a heading that a block carries."""
     lines = _lines(text)
-    talk = talk_in(line.text for line in lines if not line.code)
-    headings = _Headings()
+    talk = talk_in([line.text for line in lines if not line.code])
+    headings, thread = _Headings(), Thread()
     index = 0
     while index < len(lines):
         line = lines[index]
@@ -91,8 +94,11 @@ def blocks(text: str) -> Iterator[Block]:
             headings.enter(level, title, (line.start, lines[after - 1].end))
             index = after
             continue
-        block, index = _read(text, lines, index, talk)
-        yield Block(block.kind, block.span, block.body, headings.use(), block.speaker, block.stamp)
+        block, index, turn = _read(text, lines, index, talk)
+        if turn is not None:
+            turn = thread.follow(turn, text[slice(*block.body)])
+            block = replace(block, speaker=turn.speaker, stamp=turn.stamp)
+        yield replace(block, heading=headings.use())
     yield from _orphan(headings)
 
 
@@ -110,7 +116,8 @@ def _lines(text: str) -> list[_Line]:
     lines: list[_Line] = []
     start = 0
     for number, line in enumerate(found):
-        lines.append(_Line(line, start, number in code))
+        below = "\n".join(found[number + 1 : number + 3])
+        lines.append(_Line(line, start, number in code, below))
         start += len(line) + 1
     return lines
 
@@ -153,10 +160,10 @@ def _opens(line: _Line) -> Kind:
     return "paragraph"
 
 
-def _read(text: str, lines: list[_Line], index: int, talk: Talk) -> tuple[Block, int]:
+def _read(text: str, lines: list[_Line], index: int, talk: Talk) -> tuple[Block, int, Said | None]:
     turn = _turn(lines[index], talk)
     if turn:
-        return _read_turn(lines, index, turn, talk)
+        return _read_turn(text, lines, index, turn, talk)
     kind = _opens(lines[index])
     if kind == "code":
         after = _after_fence(lines, index)
@@ -166,11 +173,10 @@ def _read(text: str, lines: list[_Line], index: int, talk: Talk) -> tuple[Block,
         after = _while(lines, index + 1, lambda line: _continues(line, talk, indented=True))
     else:
         after = _while(lines, index + 1, lambda line: _continues(line, talk, indented=False))
-    start, end = lines[index].start, lines[after - 1].end
-    start += len(text[start:end]) - len(text[start:end].lstrip())
+    start, end = _stripped(text, lines[index].start, lines[after - 1].end)
     marker = _ITEM.match(lines[index].text) if kind == "item" else None
     body = lines[index].start + marker.end() if marker else start
-    return Block(kind, (start, end), (body, end)), after
+    return Block(kind, (start, end), (body, end)), after, None
 
 
 def _while(lines: list[_Line], index: int, holds: Callable[[_Line], bool]) -> int:
@@ -195,13 +201,15 @@ def _after_fence(lines: list[_Line], index: int) -> int:
 
 
 def _turn(line: _Line, talk: Talk) -> Said | None:
-    return None if line.code else talk.opens(line.text)
+    return None if line.code else talk.opens(line.text, line.below)
 
 
-def _read_turn(lines: list[_Line], index: int, turn: Said, talk: Talk) -> tuple[Block, int]:
+def _read_turn(
+    text: str, lines: list[_Line], index: int, turn: Said, talk: Talk
+) -> tuple[Block, int, Said]:
     """A turn goes on, over blank lines and lists, to the next turn or heading; an assistant's answer has
     headings of its own."""
-    after = last = index + 1
+    after = last = index + turn.lines
     while after < len(lines):
         line = lines[after]
         if not line.blank:
@@ -209,10 +217,15 @@ def _read_turn(lines: list[_Line], index: int, turn: Said, talk: Talk) -> tuple[
                 break
             last = after + 1
         after += 1
-    start, text = lines[index].start, lines[index].text
-    start += len(text) - len(text.lstrip())
-    body = (lines[index].start + turn.begins, lines[last - 1].end)
-    return Block("turn", (start, body[1]), body, "", turn.speaker, turn.stamp), last
+    start, end = _stripped(text, lines[index].start, lines[last - 1].end)
+    body, _ = _stripped(text, lines[index].start + turn.begins, end)
+    if body >= end:  # a picture, say: that something was sent is kept, in nobody's words
+        body, turn = start, turn._replace(speaker=None, again=False)
+    return Block("turn", (start, end), (body, end)), last, turn
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    return start + len(text[start:end]) - len(text[start:end].lstrip()), max(start, end)
 
 
 def _ends(lines: list[_Line], index: int, turn: Said, talk: Talk) -> bool:

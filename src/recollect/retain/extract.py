@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 from hashlib import blake2b
 
 import orjson
@@ -116,6 +117,8 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
     starts = [piece.span[0] for piece in pieces]
     told = statements(text, count=count_tokens)
     stamps = Stamps.of(found.stamp for found in told)
+    # Stamps name no zone: "today" is the day of whoever gave it, as his own clock shows it.
+    seen = shared.said_at and shared.said_at.astimezone(shared.zone or UTC).replace(tzinfo=UTC)
     facts = [
         replace(
             shared,
@@ -127,7 +130,7 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
             dated=shared.dated or said_at is not None,
             chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
         )
-        for found, said_at in ((found, stamps.said_at(found.stamp)) for found in told)
+        for found, said_at in ((found, stamps.said_at(found.stamp, seen)) for found in told)
     ]
     return facts, [piece.text for piece in pieces]
 

@@ -1,4 +1,4 @@
-"""Files as items: Markdown or plain text is one document, JSONL is one item a line."""
+"""Files as items: Markdown or plain text is one document, JSONL is one item a line, JSON holds items or a chat."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import orjson
 import yaml
 
 from recollect.errors import InvalidInput
+from recollect.retain.exports import conversations, slack_names
 
 TEXT_SUFFIXES = {".md", ".markdown", ".txt", ".text", ""}
 LINES_SUFFIXES = {".jsonl", ".ndjson"}
+WHOLE_SUFFIXES = {".json"}
+_FORMS = {"content", "text", "turns", "facts"}
 # Frontmatter that a memory has a field for; the rest is kept as metadata.
 _AUTHORED = {
     "title", "summary", "topic_path", "recall_when", "kind", "scope", "valid_until", "last_reviewed_at", "tags",
@@ -36,10 +39,12 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     suffix = path.suffix.lower()
     if suffix in LINES_SUFFIXES:
         return read_lines(raw, str(path))
+    if suffix in WHOLE_SUFFIXES:
+        return read_json(raw, path)
     if suffix not in TEXT_SUFFIXES:
         raise InvalidInput(
             f"{path.name} is of no kind that retain reads",
-            hint="use .md, .txt or .jsonl; convert the rest to text",
+            hint="use .md, .txt, .json or .jsonl; convert the rest to text",
         )
     return [read_markdown(_decoded(raw, str(path)), _called(path))]
 
@@ -65,14 +70,50 @@ def read_lines(raw: bytes, where: str) -> list[dict[str, Any]]:
             raise InvalidInput(
                 f"{where}, line {number} is not JSON: {error}", hint="one object a line"
             ) from error
-        if isinstance(entry, str):
-            entry = {"content": entry}
-        if not isinstance(entry, dict):
-            raise InvalidInput(
-                f"{where}, line {number} is not an object", hint='for example {"content": "…"}'
-            )
-        out.append(cast("dict[str, Any]", entry))
+        out.append(_object(entry, f"{where}, line {number}"))
     return out
+
+
+def read_json(raw: bytes, path: Path) -> list[dict[str, Any]]:
+    """A messenger's export is a conversation; anything else is an item, or a list of them, as retain takes them."""
+    value = _json(raw, str(path))
+    found = conversations(value, _called(path), _people(path) if isinstance(value, list) else {})
+    if found is None:
+        found = cast("list[Any]", value) if isinstance(value, list) else [value]
+    given = [_object(entry, f"{path}, entry {number}") for number, entry in enumerate(found)]
+    if not given or not all(_FORMS & entry.keys() for entry in given):
+        raise InvalidInput(
+            f"{path} holds something else than items to retain",
+            hint="give an export of Telegram or Slack, messages with role and content, or items with content, text, "
+            "turns or facts",
+        )
+    return given
+
+
+def _people(path: Path) -> dict[str, str]:
+    """Who has which id in a Slack workspace: users.json lies in its folder, and the channels' days in folders below."""
+    for folder in (path.parent, path.parent.parent):
+        users = folder / "users.json"
+        if users.is_file():
+            return slack_names(_json(users.read_bytes(), str(users)))
+    return {}
+
+
+def _json(raw: bytes, where: str) -> Any:
+    try:
+        return orjson.loads(raw.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(
+            f"{where} is not JSON: {error}", hint="one value a file; for one a line use .jsonl"
+        ) from error
+
+
+def _object(entry: Any, where: str) -> dict[str, Any]:
+    if isinstance(entry, str):
+        return {"content": entry}
+    if not isinstance(entry, dict):
+        raise InvalidInput(f"{where} is not an object", hint='for example {"content": "…"}')
+    return cast("dict[str, Any]", entry)
 
 
 def read_markdown(text: str, name: str) -> dict[str, Any]:

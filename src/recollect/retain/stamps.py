@@ -14,6 +14,8 @@ from recollect.language.time import Grain, read_times
 _ANY = datetime(2000, 1, 1, tzinfo=UTC)  # what is read with its year is the same seen from any day
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _NUMBERS = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})[/.-](\d{4}|\d{2})(?!\d)")
+_SHORT_YEAR = re.compile(r"(?<!\d)(\d{1,2})-([A-Z][a-z]{2})-(\d\d)(?!\d)")
+_DAY_NAMED = re.compile(r"[^\W\d_]{3,}")
 _EXACT = (Grain.SECOND, Grain.MINUTE, Grain.HOUR, Grain.DAY)
 _MONTHS = 12
 _CENTURY = 70  # of a year in two digits: from then on it is one of the last century
@@ -33,17 +35,19 @@ class Stamps:
         second = any(other > _MONTHS for _, _, other in days)
         return cls(None if first == second else first)
 
-    def said_at(self, stamp: str | None) -> datetime | None:
-        """A clock time alone, or a day that may be another, says nothing: the item's own time stands."""
+    def said_at(self, stamp: str | None, seen: datetime | None = None) -> datetime | None:
+        """A clock time alone, or a day that may be another, says nothing: the item's own time stands. "Today at 2:05 PM"
+        is told from the day it was `seen`, where that is known."""
         if stamp is None:
             return None
         try:
             return parse_when(stamp)
         except InvalidInput:
-            plain = _NUMBERS.sub(self._in_order, stamp)
-        if not _YEAR.search(plain):
+            plain = _NUMBERS.sub(self._in_order, _SHORT_YEAR.sub(r"\1 \2 20\3", stamp))
+        around = _ANY if _YEAR.search(plain) else seen if _DAY_NAMED.search(plain) else None
+        if around is None:
             return None
-        times = [each for each in read_times(plain, _ANY) if each.range and each.grain in _EXACT]
+        times = [each for each in read_times(plain, around) if each.range and each.grain in _EXACT]
         return times[0].range.start if len(times) == 1 and times[0].range else None
 
     def _in_order(self, day: re.Match[str]) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.retain.chats import Form, chat_in
+from recollect.retain.speakers import ROLES, Said, is_note, is_titled, may_speak, speaks
 
-__all__ = ["Said", "Talk", "is_role", "label_end", "speaker_of", "talk_in"]
+__all__ = ["Talk", "label_end", "speaker_of", "talk_in"]
 
 # "[2023-05-08 13:56] ", or as messengers write it: "13/05/2023, 22:31 - ", "5/13/23, 10:31 PM - ".
 _STAMP = r"[\[(](?P<stamp>[^\])\n]{3,40})[\])]\s*"
@@ -34,37 +35,19 @@ _AROUND = (
 _SPACES = re.compile(r"[\u00a0\u202f]")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_TITLES = _words("mr mrs ms miss mx dr prof professor sir madam herr frau m mme sr sra")
-_ROLES = _words("user assistant system agent ai bot human me you customer support")
-# Labels of notes, not of people.
-_NOT_SPEAKERS = _words("""note notes warning todo fixme example examples summary status address subject from to cc
-    date time title name email phone tags topic context result results answer question q a
-    update important tip hint error usage input output goal goals plan step problem solution
-    cause effect http https key value type location price cost total deadline owner priority
-    description decision decisions action actions agenda attendees reminder fact lesson""")
-
-
-class Said(NamedTuple):
-    """How a line opens a turn: who speaks (nobody in what a messenger says itself), when, and where the
-    words begin."""
-
-    speaker: str | None
-    stamp: str | None
-    begins: int
-
-
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """Those who speak, and how lines are stamped where it is a log: "stamp" in brackets, or "logged"."""
+    """Those who speak, and how lines are stamped where it is a log: "stamp" in brackets, or "logged"; or the
+    form of the chat program it is from."""
 
     speakers: frozenset[str] = frozenset()
     stamped: frozenset[str] = frozenset()
+    form: Form | None = None
 
-    def opens(self, line: str) -> Said | None:
+    def opens(self, line: str, below: str = "") -> Said | None:
+        """`below` are the two lines after it: there are names that stand above what they said."""
+        if self.form is not None:
+            return self.form.opens(line, below)
         if not self.speakers:
             return None
         match = _TURN.match(line)
@@ -79,12 +62,22 @@ class Talk:
         if match is None or kind not in self.stamped:
             return None
         label = (match.group("label") or "").strip(_AROUND)
-        if not label or _is_note(label):
+        if not label or is_note(label):
             return Said(None, match.group(kind), match.end(kind) + _after(line, match.end(kind)))
         return Said(label, match.group(kind), match.end())
 
 
-def talk_in(lines: Iterable[str]) -> Talk:
+def talk_in(lines: Sequence[str]) -> Talk:
+    """Who speaks. What opens first decides: a chat may be quoted in a talk, and who is quoted in a chat ("Ann: …")
+    speaks in somebody's message."""
+    chat, talk = chat_in(lines), _labelled(lines)
+    if chat is None:
+        return talk
+    form, first = chat
+    return talk if any(map(talk.opens, lines[:first])) else Talk(form=form)
+
+
+def _labelled(lines: Iterable[str]) -> Talk:
     """Labels that speak: a role, a given name, or one that comes back in the text."""
     labels: Counter[str] = Counter()
     sure: set[str] = set()
@@ -101,13 +94,13 @@ def talk_in(lines: Iterable[str]) -> Talk:
         return Talk()
     names = given_names()
     speaking = {
-        label for label, times in labels.items() if _speaks(label, times, len(labels), names)
+        label for label, times in labels.items() if speaks(label, times, len(labels), names)
     }
     if not any(label in sure or labels[label] > 1 for label in speaking):
         return Talk()
     # Where every line is somebody's, and somebody's again, those who speak once do so, too; and titles are people's.
     alike = len(labels) < labels.total() == len(spoken)
-    speaking |= {each for each in labels if _is_titled(each) or (alike and _may_speak(each))}
+    speaking |= {each for each in labels if is_titled(each) or (alike and may_speak(each))}
     return Talk(frozenset(speaking), frozenset(kind for each in speaking for kind in kinds[each]))
 
 
@@ -116,18 +109,13 @@ def speaker_of(text: str) -> str | None:
     match = _TURN.match(text) if ":" in text or "：" in text else None
     if match is None or _doubtful(match):
         return None
-    return match.group("label") if _speaks(match.group("label"), 1, 1, given_names()) else None
+    return match.group("label") if speaks(match.group("label"), 1, 1, given_names()) else None
 
 
 def label_end(line: str) -> int:
     """Where the words begin, if somebody's name is before them."""
     match = _TURN.match(line)
     return match.end() if match else 0
-
-
-def is_role(speaker: str | None) -> bool:
-    """Whether it is a part in a chat ("Assistant") rather than somebody's name."""
-    return speaker is not None and speaker.lower() in _ROLES
 
 
 def _told(match: re.Match[str]) -> str | None:
@@ -155,28 +143,4 @@ def _doubtful(match: re.Match[str]) -> bool:
     if told is not None:
         return not any(c.isdigit() for c in told)
     everyday = label[0].islower() and label.split()[0] in name_like_words()
-    return everyday and label not in _ROLES
-
-
-def _is_note(label: str) -> bool:
-    return label.split()[0].lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS
-
-
-def _may_speak(label: str) -> bool:
-    return not (_is_note(label) or label[0].islower())
-
-
-def _is_titled(label: str) -> bool:
-    title, *name = label.split()
-    return title.lower().rstrip(".") in _TITLES and bool(name) and name[-1][0].isupper()
-
-
-def _speaks(label: str, times: int, labels: int, names: frozenset[str]) -> bool:
-    first = label.split()[0].lower()
-    if _is_note(label):
-        return False
-    if label.lower() in _ROLES or first == "speaker":
-        return True
-    if label[0].islower() and first not in names:
-        return False
-    return first in names or (times > 1 and labels > 1)
+    return everyday and label not in ROLES

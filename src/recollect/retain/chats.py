@@ -1,0 +1,317 @@
+"""How chat programs write a talk: IRC and WeeChat a message a line, Telegram, Discord and Slack with the name above it.
+
+Much that is no talk looks like one: what a program logs, schedules, notes with a date above them. So every form
+says itself what convinces of it, and what the program tells ("Ann has joined") is nobody's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.retain.speakers import Said, is_note, word_set
+
+__all__ = ["Form", "Thread", "chat_in"]
+
+_BEFORE = r"[ \t\u200e\ufeff]*"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,6})?)?Z?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_DAY = (
+    rf"(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    r"|(?i:today|yesterday|(?:last )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|gestern|hoy|ayer"
+    r"|aujourd['’]hui|hier|oggi|ieri|hoje|ontem))"
+)
+_FULL = rf"{_DAY}(?:T|,?\s(?:at |um |à |a las |alle |às )?){_CLOCK}(?: Uhr)?"
+_MOMENT = rf"(?:{_FULL}|{_CLOCK})"
+_STAMP = rf"[\[(]?(?P<stamp>{_MOMENT})[\])]?"
+_NICK = r"(?:[^\W\d]|[\[\]\\`^{}])[\w\[\]\\`^{}|-]{0,31}"
+_NAME = r"(?P<label>[^\W_][^\n:|<>\[\]{}\"“”,;]{0,40}?)"
+_GAP = r"[^\S\n]"
+_BADGE = rf"(?:{_GAP}*:[\w+-]+:|{_GAP}?APP|{_GAP}?WORKFLOW)?"  # a status, and what is no person
+_END = r"[ \t]*(?:\n|$)"
+# What a program tells by itself begins with one of these, and so does what somebody does ("* ann waves").
+_MARK = r"(?:-!-|\*{1,4}|-->|<--|---?|=-=)"
+_TOLD = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:{_MARK}\s+(?:[|│]\s+)?)?(?=\S)|{_MARK}\s+(?=\S)")
+_LOGGED_DAY = re.compile(
+    rf"(?:Log opened|Log closed|Day changed(?: to)?|(?:BEGIN|END)\w* LOGGING AT)\s+(?:\w{{3}},? )?"
+    rf"(?:(?P<month>{_MONTH}) (?P<number>\d{{1,2}})|(?P<first>\d{{1,2}}) (?P<second>{_MONTH}))"
+    r"(?: \d\d:\d\d:\d\d)?,? (?P<year>\d{4})"
+)
+_DONE = re.compile(
+    r"(?:has |have )?(?:joined|left|archived|renamed|unarchived) (?:#|the (?:channel|group|conversation|chat|server))"
+    r"|was (?:added to|removed from) #|(?:set|cleared|changed) the channel|pinned a message|added an integration"
+)
+_MONTH_FIRST = re.compile(r"^(0?[1-9]|1[0-2])/(\d{1,2})/(\d{4}|\d\d)(?=,? \d{1,2}:\d\d [AP]M$)")
+# What stands where a name would in what programs log.
+_LOGGERS = word_set("""info debug warn warning error err fatal trace notice critical crit severe verbose emerg alert panic log
+    main module worker server client kernel system init none null unknown anonymous root stdin stdout stderr""")
+_WORDS = 5  # of a name; a longer one is a sentence
+
+
+class _Head(NamedTuple):
+    line: int
+    label: str
+    stamp: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to write a message. `above` says that the words stand below who said them, `told`, that any other
+    stamp begins something nobody said, and `again` is how whoever spoke last goes on."""
+
+    said: re.Pattern[str]
+    convinces: Callable[[Sequence[_Head], Sequence[str]], bool]
+    above: bool = False
+    told: bool = False
+    again: re.Pattern[str] | None = None
+    month_first: bool = False
+
+    def opens(self, line: str, below: str) -> Said | None:
+        """`below` are the two lines after it."""
+        whole = f"{line}\n{below}" if self.above else line
+        match = self.said.match(whole)
+        if match is None:
+            return self._besides(line, whole)
+        label, stamp = match.group("label").strip(), match.groupdict().get("stamp")
+        if stamp and self.month_first:
+            stamp = _MONTH_FIRST.sub(_in_order, stamp)
+        if self.above and (not _is_name(label) or _DONE.match(whole[match.end() :].lstrip())):
+            return Said(None, stamp, match.start("label"), _lines(match))
+        return Said(label, stamp, match.end(), _lines(match))
+
+    def _besides(self, line: str, whole: str) -> Said | None:
+        told = _TOLD.match(line) if self.told else None
+        if told:
+            return Said(None, told.group("stamp"), told.end())
+        again = self.again.match(whole) if self.again else None
+        return Said(None, again.group(1), again.end(), again=True) if again else None
+
+    def heads(self, lines: Sequence[str], among: Iterable[int]) -> list[_Head]:
+        found: list[_Head] = []
+        for number in among:
+            line = "\n".join(lines[number : number + 3]) if self.above else lines[number]
+            match = self.said.match(line)
+            label = match.group("label").strip() if match else ""
+            if match and (not self.above or _is_name(label)):
+                stamp = match.groupdict().get("stamp") or ""
+                found.append(_Head(number, label, stamp, _lines(match)))
+        return found
+
+
+def chat_in(lines: Sequence[str]) -> tuple[Form, int] | None:
+    """The form that a text is written in, and the first line that is; None where it is no chat."""
+    clocked = [number for number, line in enumerate(lines) if _ANY_CLOCK(line)]
+    if clocked:  # on the line, or below a name
+        among = sorted({*clocked, *(number - 1 for number in clocked if number)})
+        for form in _FORMS:
+            found = form.heads(lines, among)
+            if found and form.convinces(found, lines):
+                return form, found[0].line
+    tagged = [number for number, line in enumerate(lines) if line.lstrip().startswith("<")]
+    found = _TIMELESS.heads(lines, tagged)
+    return (_TIMELESS, tagged[0]) if found and _TIMELESS.convinces(found, lines) else None
+
+
+class Thread:
+    """What earlier lines say of later ones: who goes on speaking, and the day of times that name none."""
+
+    def __init__(self) -> None:
+        self._last = Said(None, None, 0)
+        self._day: tuple[str, str] | None = None  # with its year
+
+    def follow(self, turn: Said, words: str) -> Said:
+        last, self._day = self._last, self._day if turn.speaker else _day_told(words) or self._day
+        if turn.again:
+            turn = turn._replace(speaker=last.speaker)
+            if turn.stamp and last.stamp:
+                turn = turn._replace(stamp=_CLOCK_ALONE.sub(turn.stamp, last.stamp))
+        elif turn.stamp and self._day:
+            turn = turn._replace(stamp=self._dated(turn.stamp, *self._day))
+        self._last = turn
+        return turn
+
+    def _dated(self, stamp: str, day: str, year: str) -> str:
+        if _CLOCK_ALONE.fullmatch(stamp):
+            return f"{day} {year} {stamp}"
+        return _YEARLESS.sub(rf"\2 \1 {year} \3", stamp)
+
+
+def _day_told(words: str) -> tuple[str, str] | None:
+    """The day that a log says begins: "Day changed Wed Mar 13 2024"."""
+    match = _LOGGED_DAY.search(words)
+    if match is None:
+        return None
+    number, month = match["number"] or match["first"], match["month"] or match["second"]
+    return f"{number} {month}", match["year"]
+
+
+_ANY_CLOCK = re.compile(r"\d:\d\d").search
+
+
+def _lines(match: re.Match[str]) -> int:
+    """How many lines stand above the words."""
+    return 1 + match.group().rstrip().count("\n")
+
+
+def _is_name(label: str) -> bool:
+    return (
+        len(label.split()) <= _WORDS
+        and label[-1] not in ".!?…;,"
+        and label[0] not in "#-*>|+•`"
+        and not is_note(label)
+    )
+
+
+def _in_order(day: re.Match[str]) -> str:
+    month, number, year = day.groups()
+    return f"{year if len(year) == 4 else '20' + year}-{int(month):02}-{int(number):02}"
+
+
+# --- what convinces -------------------------------------------------------------------------------
+
+
+def _named(found: Sequence[_Head]) -> float:
+    """The share of those who speak that is called as people are."""
+    labels = {head.label for head in found}
+    return sum(map(_is_person, labels)) / len(labels)
+
+
+def _is_person(label: str) -> bool:
+    first, *rest = label.partition("#")[0].split()  # "ann#1234"
+    if first.lower() not in given_names() or (first.islower() and first in name_like_words()):
+        return False
+    return not any(word[0].islower() for word in rest)
+
+
+def _returns(found: Sequence[_Head]) -> bool:
+    """Whether several speak, and one of them again."""
+    return 1 < len({head.label for head in found}) < len(found)
+
+
+def _answers(found: Sequence[_Head]) -> bool:
+    """Whether somebody speaks on the day that another did: notes are headed by days, too."""
+    days = [(head.label, re.sub(_CLOCK, "", head.stamp)) for head in found]
+    return any(a[0] != b[0] and a[1] == b[1] for a, b in pairwise(days))
+
+
+def _has_words(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """Whether half of the heads have something below them that is no head itself: a list of appointments has not."""
+    at = {head.line for head in found}
+    after = [head.line + head.lines for head in found]
+    filled = [n for n in after if n < len(lines) and n not in at and lines[n].strip()]
+    return 2 * len(filled) >= len(at)
+
+
+def _by_people(found: Sequence[_Head]) -> bool:
+    return not any(head.label.lower() in _LOGGERS for head in found)
+
+
+def _brackets_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    return len(found) > 1 and _by_people(found)
+
+
+def _bare_brackets_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """ "<ann> …" is a tag as well: every line has to be somebody's."""
+    whole = sum(1 for line in lines if line.strip() and not _TOLD.match(line))
+    tags = any("</" in line or "/>" in line for line in lines)
+    return whole == len(found) and _returns(found) and _by_people(found) and not tags
+
+
+def _columns_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """Whoever logs writes a time, a word and a text. In a talk people come and go, or address each other."""
+    labels = {head.label.lower() for head in found}
+    if len(found) < 2 or not _by_people(found):
+        return False
+    if any(_COMES.match(line) for line in lines):
+        return True
+    said = (re.search(rf"\s{re.escape(h.label)}\s+(?:[|│]\s)?(.*)", lines[h.line]) for h in found)
+    spoken = [match.group(1).lower() for match in said if match]
+    return any(
+        text.startswith(f"{each}{sign} ") for text in spoken for each in labels for sign in ":,"
+    )
+
+
+def _telegram_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    return True  # a name, and a day and a time in brackets, alone on a line
+
+
+def _discord_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    if not _has_words(found, lines):
+        return False
+    if any(_CLOCK_ALONE.fullmatch(head.stamp) for head in found):
+        return 2 * _named(found) >= 1 and _returns(found)
+    return _named(found) > 0 or (_returns(found) and _answers(found))
+
+
+def _exporter_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    apart = all(head.line == 0 or not lines[head.line - 1].strip() for head in found)
+    return len(found) > 1 and apart and (_named(found) > 0 or _returns(found))
+
+
+def _spaces_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """A schedule is written alike: half of the names have to be people's, and one to come back."""
+    return 2 * _named(found) >= 1 and _returns(found) and _has_words(found, lines)
+
+
+def _slack_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    return len(found) > 1 and 2 * _named(found) >= 1 and _has_words(found, lines)
+
+
+_CLOCK_ALONE = re.compile(_CLOCK)
+_YEARLESS = re.compile(rf"^({_MONTH}) (\d{{1,2}}) ({_CLOCK})$")
+_COMES = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:-->|<--)\s+(?:[|│]\s+)?[^\W\d]")
+_BRACKETED = re.compile(rf"\[({_CLOCK})\] ?(?=\S)")
+_BARE = re.compile(rf"\s*\[?({_CLOCK})(?:\] ?|[ \t]*\n\s*)(?=\S)")
+_FORMS = (
+    Form(  # IRC
+        re.compile(rf"{_BEFORE}{_STAMP}\s*<[ @+%&~!]?(?P<label>{_NICK})>\s+(?=\S)"),
+        _brackets_convince, told=True,
+    ),
+    Form(  # Telegram
+        re.compile(rf"{_BEFORE}{_NAME}, \[(?P<stamp>{_FULL})\]:?{_END}"),
+        _telegram_convinces, above=True,
+    ),
+    Form(  # Discord
+        re.compile(rf"{_BEFORE}(?P<label>\S[^\n]{{0,120}}?){_GAP}+[—–]{_GAP}+(?P<stamp>{_MOMENT}){_END}"),
+        _discord_convinces, above=True, again=_BRACKETED, month_first=True,
+    ),
+    Form(  # a Discord channel exported as text
+        re.compile(rf"{_BEFORE}\[(?P<stamp>{_FULL})\] {_NAME}{_END}(?=\S)"),
+        _exporter_convinces, above=True,
+    ),
+    Form(  # Slack: old, new, and between
+        re.compile(rf"{_NAME}{_BADGE}{_GAP}+\[(?P<stamp>{_MOMENT})\]{_END}"),
+        _slack_convinces, above=True, again=_BARE,
+    ),
+    Form(
+        re.compile(rf"{_NAME}{_BADGE}[ \t]*\n(?:APP)?{_GAP}+(?P<stamp>{_MOMENT}){_END}"),
+        _slack_convinces, above=True, again=_BARE,
+    ),
+    Form(
+        re.compile(rf"{_NAME}{_BADGE}{_GAP}{{2,}}(?P<stamp>{_MOMENT}){_END}"),
+        _spaces_convince, above=True, again=_BARE,
+    ),
+    Form(  # WeeChat: its file, its screen, and a file that lost its tabs
+        re.compile(rf"{_BEFORE}{_STAMP}\t[ @+%&~]?(?P<label>{_NICK})\t\s*(?=\S)"),
+        _columns_convince, told=True,
+    ),
+    Form(
+        re.compile(rf"{_BEFORE}{_STAMP}\s+[@+%&~]?(?P<label>{_NICK})\s+[|│]\s+(?=\S)"),
+        _columns_convince, told=True,
+    ),
+    Form(
+        re.compile(rf"{_BEFORE}(?P<stamp>{_FULL})\s+[@+%&~]?(?P<label>{_NICK})\s+(?=\S)"),
+        _columns_convince, told=True,
+    ),
+)  # fmt: skip
+_TIMELESS = Form(  # IRC without times
+    re.compile(rf"{_BEFORE}<[ @+%&~]?(?P<label>{_NICK})>\s+(?=\S)"),
+    _bare_brackets_convince,
+    told=True,
+)

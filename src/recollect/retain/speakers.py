@@ -1,0 +1,61 @@
+"""Who may speak: how a line opens a turn, and which of the words before it are somebody's name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["ROLES", "Said", "is_note", "is_role", "is_titled", "may_speak", "speaks", "word_set"]
+
+
+class Said(NamedTuple):
+    """How a line opens a turn: who speaks (nobody in what a messenger says itself), when, and where the
+    words begin, which may be on a line below."""
+
+    speaker: str | None
+    stamp: str | None
+    begins: int
+    lines: int = 1  # that are no words yet: a name may stand above the time
+    again: bool = False  # whoever spoke last goes on
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TITLES = word_set("mr mrs ms miss mx dr prof professor sir madam herr frau m mme sr sra")
+ROLES = word_set("user assistant system agent ai bot human me you customer support")
+# Labels of notes, not of people.
+_NOT_SPEAKERS = word_set("""note notes warning todo fixme example examples summary status address subject from to cc
+    date time title name email phone tags topic context result results answer question q a
+    update important tip hint error usage input output goal goals plan step problem solution
+    cause effect http https key value type location price cost total deadline owner priority
+    description decision decisions action actions agenda attendees reminder fact lesson""")
+
+
+def is_role(speaker: str | None) -> bool:
+    """Whether it is a part in a chat ("Assistant") rather than somebody's name."""
+    return speaker is not None and speaker.lower() in ROLES
+
+
+def is_note(label: str) -> bool:
+    return label.split()[0].lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS
+
+
+def may_speak(label: str) -> bool:
+    return not (is_note(label) or label[0].islower())
+
+
+def is_titled(label: str) -> bool:
+    title, *name = label.split()
+    return title.lower().rstrip(".") in _TITLES and bool(name) and name[-1][0].isupper()
+
+
+def speaks(label: str, times: int, labels: int, names: frozenset[str]) -> bool:
+    first = label.split()[0].lower()
+    if is_note(label):
+        return False
+    if label.lower() in ROLES or first == "speaker":
+        return True
+    if label[0].islower() and first not in names:
+        return False
+    return first in names or (times > 1 and labels > 1)

@@ -1,0 +1,257 @@
+"""Talks as chat programs write them: who said what and when; and what only looks like one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+import recollect
+from recollect.retain.chunk import statements
+
+IRSSI = """--- Log opened Tue Mar 12 12:00:00 2024
+12:00 -!- ann [~ann@host] has joined #bees
+12:03 <ann> hello all
+12:04 <@bob_> ann: hi! see <https://x.org>
+12:04  * ann waves
+12:05 < carl> note: I am back
+--- Day changed Wed Mar 13 2024
+00:03 -!- bob_ [b@h] has quit [Ping timeout]
+00:04 <ann> good night"""
+WEECHAT = (
+    "2024-03-12 12:03:44\t-->\tann (~a@h) has joined #x\n2024-03-12 12:04:00\tann\thello there\n"
+    "2024-03-12 12:04:10\t@bob\thi: you\n2024-03-12 12:04:30\t *\tann waves\n"
+    "2024-03-12 12:04:44\t<--\tann (~a@h) has quit (bye)\n2024-03-12 12:04:50\t--\tMode #x [+o bob]"
+)
+DISCORD = """Ann — 03/12/2024 2:05 PM
+Hello
+Note: this is mine
+
+- and a list
+[2:06 PM]third
+zorg_77 — 03/12/2024 2:07 PM
+Bob: is it you?
+Ann pinned a message to this channel. See all pinned messages. — 03/12/2024 2:08 PM
+Ann — Yesterday at 2:05 PM
+back"""
+SLACK = """Ann Lee
+  2:05 PM
+Hello there
+2:06
+second: yes
+Bob Smith
+  2:07 PM
+joined #general.
+Zed
+  2:08 PM
+Build ok"""
+TELEGRAM = """Ann Lee, [12.03.2024 14:05]
+Hello there
+
+Bob: he said so
+Bo 🐝, [12.03.2024 14:06:10]
+[In reply to Ann Lee]
+Hi"""
+
+TALKS = {
+    "irssi": (
+        IRSSI,
+        [
+            (None, "Log opened Tue Mar 12 12:00:00 2024"),
+            (None, "ann [~ann@host] has joined #bees"),
+            ("ann", "hello all"),
+            ("bob_", "ann: hi! see <https://x.org>"),
+            (None, "ann waves"),
+            ("carl", "note: I am back"),
+            (None, "Day changed Wed Mar 13 2024"),
+            (None, "bob_ [b@h] has quit [Ping timeout]"),
+            ("ann", "good night"),
+        ],
+    ),
+    "ZNC": (
+        "[12:03:44] <ann> hello\n[12:03:50] *** Joins: bob (b@h)\n[12:04:00] <bob> yo",
+        [("ann", "hello"), (None, "Joins: bob (b@h)"), ("bob", "yo")],
+    ),
+    "IRC with dates": (
+        "2024-03-12 12:03:44 <ann> hello\n2024-03-12 12:04:44 <bob> yo",
+        [("ann", "hello"), ("bob", "yo")],
+    ),
+    "IRC without times": (
+        "<ann> hi\n<bob> yo\n* bob grins\n<ann> bye",
+        [("ann", "hi"), ("bob", "yo"), (None, "bob grins"), ("ann", "bye")],
+    ),
+    "WeeChat": (
+        WEECHAT,
+        [
+            (None, "ann (~a@h) has joined #x"),
+            ("ann", "hello there"),
+            ("bob", "hi: you"),
+            (None, "ann waves"),
+            (None, "ann (~a@h) has quit (bye)"),
+            (None, "Mode #x [+o bob]"),
+        ],
+    ),
+    "WeeChat without tabs": (
+        "2024-03-12 12:03:44 ann hello there\n2024-03-12 12:04:00 bob ann: hi yourself",
+        [("ann", "hello there"), ("bob", "ann: hi yourself")],
+    ),
+    "WeeChat's screen": (
+        "12:03:44      --> | ann (~a@h) has joined\n12:03:50      ann | hello\n12:03:59     @bob | hi",
+        [(None, "ann (~a@h) has joined"), ("ann", "hello"), ("bob", "hi")],
+    ),
+    "Telegram": (
+        TELEGRAM,
+        [
+            ("Ann Lee", "Hello there\n\nBob: he said so"),
+            ("Bo 🐝", "[In reply to Ann Lee]\nHi"),
+        ],
+    ),
+    "Telegram on a Mac": (
+        "Ann, [12 Mar 2024 at 14:05]:\nhi\n\nBob, [12 Mar 2024 at 14:06]:\nyo",
+        [("Ann", "hi"), ("Bob", "yo")],
+    ),
+    "Discord": (
+        DISCORD,
+        [
+            ("Ann", "Hello\nNote: this is mine\n\n- and a list"),
+            ("Ann", "third"),
+            ("zorg_77", "Bob: is it you?"),
+            (
+                None,
+                "Ann pinned a message to this channel. See all pinned messages. — 03/12/2024 2:08 PM",
+            ),
+            ("Ann", "back"),
+        ],
+    ),
+    "Discord by handles": (
+        "xX_bob — 03/12/2024 2:05 PM\nHello\nzorg — 03/12/2024 2:06 PM\nyo\nxX_bob — Today at 2:07 PM\nok",
+        [("xX_bob", "Hello"), ("zorg", "yo"), ("xX_bob", "ok")],
+    ),
+    "a Discord channel exported": (
+        "[12-Mar-24 02:05 PM] ann#1234\nHello\nmore\n\n[12-Mar-24 02:06 PM] zorg\nyo\n\n{Attachments}\nhttps://x/y.png",
+        [("ann#1234", "Hello\nmore"), ("zorg", "yo\n\n{Attachments}\nhttps://x/y.png")],
+    ),
+    "Slack": (
+        SLACK,
+        [
+            ("Ann Lee", "Hello there"),
+            ("Ann Lee", "second: yes"),
+            (None, "Bob Smith\n  2:07 PM\njoined #general."),
+            ("Zed", "Build ok"),
+        ],
+    ),
+    "Slack in brackets": (
+        "Ann Lee [2:05 PM]\nHello there\n[2:06 PM] second\nBob Smith [2:07 PM]\nhi",
+        [("Ann Lee", "Hello there"), ("Ann Lee", "second"), ("Bob Smith", "hi")],
+    ),
+    "Slack on a line": (
+        "Ann Lee  2:05 PM\nHello\nBob Smith  2:06 PM\nyo\nAnn Lee  Mar 12th, 2024 at 2:07 PM\nok",
+        [("Ann Lee", "Hello"), ("Bob Smith", "yo"), ("Ann Lee", "ok")],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", TALKS)
+def test_a_chat_is_read_as_who_said_what(form: str) -> None:
+    text, said = TALKS[form]
+    assert [(each.speaker, each.text) for each in statements(text)] == said
+
+
+@pytest.mark.parametrize("form", TALKS)
+def test_nothing_of_a_chat_is_lost(form: str) -> None:
+    text, _ = TALKS[form]
+    spans = [each.span for each in statements(text)]
+    left = {n for n, sign in enumerate(text) if not sign.isspace()}
+    assert not left - {n for start, end in spans for n in range(start, end)}
+
+
+def test_a_message_without_words_is_nobody_s() -> None:
+    text = "Ann — 03/12/2024 2:05 PM\nLook!\nBob — 03/12/2024 2:06 PM"
+    assert [(each.speaker, each.text) for each in statements(text)] == [
+        ("Ann", "Look!"),
+        (None, "Bob — 03/12/2024 2:06 PM"),
+    ]
+
+
+def test_a_chat_that_is_quoted_in_a_talk_is_part_of_it() -> None:
+    quoted = "What does he mean?\nAnn — 03/12/2024 2:05 PM\nbuy it\nBob — 03/12/2024 2:06 PM\nno"
+    assert [
+        (each.speaker, each.text)
+        for each in statements(f"User: {quoted}\nAssistant: That he will not.")
+    ] == [("User", quoted), ("Assistant", "That he will not.")]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "time"),
+    [
+        ("irssi", "hello all", "2024-03-12T12:03"),
+        ("irssi", "good night", "2024-03-13T00:04"),
+        ("irssi", "ann waves", "2024-03-12T12:04"),
+        ("ZNC", "yo", "2026-01-02T10:00"),  # a clock alone names no day
+        ("IRC with dates", "yo", "2024-03-12T12:04:44"),
+        ("WeeChat", "hi: you", "2024-03-12T12:04:10"),
+        ("Telegram", "[In reply to Ann Lee]\nHi", "2024-03-12T14:06:10"),
+        ("Telegram on a Mac", "yo", "2024-03-12T14:06"),
+        ("Discord", "third", "2024-03-12T14:06"),
+        ("Discord", "Bob: is it you?", "2024-03-12T14:07"),
+        ("Discord", "back", "2026-01-01T14:05"),
+        ("Discord by handles", "ok", "2026-01-02T14:07"),
+        ("a Discord channel exported", "Hello\nmore", "2024-03-12T14:05"),
+        ("Slack on a line", "ok", "2024-03-12T14:07"),
+    ],
+)
+def test_a_message_was_said_when_its_stamp_says(
+    memory: recollect.Recollect, form: str, text: str, time: str
+) -> None:
+    memory.retain("b", TALKS[form][0], timestamp="2026-01-02T10:00")
+    held = {m.text: m.mentioned_at for m in memory.memories("b")}
+    assert held[text] == datetime.fromisoformat(time).replace(tzinfo=UTC)
+
+
+def test_today_is_the_day_of_whoever_gives_it(memory: recollect.Recollect) -> None:
+    text = "Ann — Today at 2:05 PM\nI keep bees."
+    memory.retain("b", text, timestamp="2026-01-03T01:00+09:00")
+    (held,) = memory.memories("b")
+    assert held.mentioned_at == datetime(2026, 1, 3, 14, 5, tzinfo=UTC)
+
+
+def test_a_log_without_years_is_of_the_year_that_it_was_opened_in(
+    memory: recollect.Recollect,
+) -> None:
+    log = "**** BEGIN LOGGING AT Tue Mar 12 12:00:00 2024\n\nMar 12 12:03:44 <ann>\thello\nMar 12 12:05:50 <bob>\tyo"
+    memory.retain("b", log, timestamp="2026-01-02")
+    held = {m.text: m.mentioned_at for m in memory.memories("b")}
+    assert held["yo"] == datetime(2024, 3, 12, 12, 5, 50, tzinfo=UTC)
+
+
+NO_TALKS = {
+    "a program's log": "2024-03-12 12:03:44 INFO Starting\n2024-03-12 12:03:45 DEBUG main ready\n2024-03-12 12:03:46 INFO done",
+    "a package manager's log": "2024-03-12 12:03:44 status installed foo:amd64 1.2\n"
+    "2024-03-12 12:03:44 configure foo:amd64 1.2 <none>\n2024-03-12 12:03:45 status half-installed bar",
+    "levels in brackets": "12:03:44 <info> Starting\n12:03:45 <warn> slow\n12:03:46 <info> done",
+    "process ids in brackets": "12:03:44.000 <0.123.0> started\n12:03:45.000 <0.124.0> stopped",
+    "columns of levels": "2024-03-12 12:03:44.123 | INFO | app:main:12 - hi\n2024-03-12 12:03:45.123 | INFO | app:main:12 - bye",
+    "tabs and levels": "2024-03-12T12:03:44.000Z\tINFO\tserver started\n2024-03-12T12:03:45.000Z\tINFO\tserver stopped",
+    "measurements": "2024-03-12 12:03:44\tsensor\t21.5\n2024-03-12 12:04:44\tsensor\t21.7\n2024-03-12 12:05:44\tkitchen\t19",
+    "workers": "12:03:44 worker1 | started job\n12:03:45 worker2 | started job\n12:03:46 worker1 | done",
+    "lines with a stamp": "[2024-03-12 12:03:44] Starting server\n  at foo\n[2024-03-12 12:03:45] Loading config\n  at bar\n"
+    "[2024-03-12 12:03:46] Starting server\n  at baz",
+    "a diary": "2024-03-12 12:03 Ann called about the flat\n2024-03-12 13:00 Bob came by\n2024-03-12 14:00 Ann left",
+    "meals": "Breakfast  8:00 AM\nEggs\nLunch  12:00 PM\nSoup\nBreakfast  8:00 AM\nToast",
+    "trains": "Paris  14:05\nPlatform 3\nLyon  15:00\nPlatform 4\nMarseille  18:00\nend",
+    "appointments": "Ann Lee  2:05 PM\nBob Stone  2:30 PM\nAnn Lee  3:00 PM",
+    "notes of meetings": "Standup — 03/12/2024 10:00 AM\nWe talked.\n\nRetro — 03/14/2024 3:00 PM\nIt went well.\n\n"
+    "Standup — 03/15/2024 10:00 AM\nAgain.",
+    "releases": "v1.2 — 2024-03-12 12:00\nFixes.\nv1.3 — 2024-04-12 12:00\nMore.",
+    "a heading with a day": "## Ann — 03/12/2024 10:00 AM\nNotes of the talk.",
+    "tags": "<b> bold\n<i> slanted\n<b> more\n</b>",
+    "arguments": "<file> the file to read\n<dir> the folder to write",
+    "subtitles": "1\n00:01:02,000 --> 00:01:05,000\nAnn walks in.\n\n2\n00:01:06,000 --> 00:01:07,000\nShe waits.",
+    "prose with times": "We met Ann at the station at\n 2:05 PM\nand Bob came later at\n 3:00 PM\nwith cake.",
+    "code": "```\n12:03 <ann> hi\n12:04 <bob> yo\n```",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NO_TALKS)
+def test_what_only_looks_like_a_chat_is_none(kind: str) -> None:
+    assert {each.speaker for each in statements(NO_TALKS[kind])} == {None}
