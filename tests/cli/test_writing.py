@@ -59,21 +59,48 @@ def test_a_markdown_file_becomes_one_document(
     assert [d["id"] for d in own("documents", "b", "--json").json] == ["note.md"]
 
 
-@pytest.mark.parametrize("name", ["chat.json", "notes.d/"])
+@pytest.mark.parametrize("name", ["chat.json", "notes.d/", "notes.d", "notes"])
 def test_a_file_that_cannot_be_read_is_refused_and_its_name_not_kept(
     own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "chat.json").write_text("{}")
     (tmp_path / "notes.d").mkdir()
+    (tmp_path / "notes").mkdir()
     ran = own("retain", "b", "Bob has a cat.", name)
     assert ran.code == 2 and name.rstrip("/") in ran.err and "hint:" in ran.err
     assert own("banks", "--json").code == 2  # nothing was stored, and no file made
 
 
 def test_words_that_are_no_file_are_words(own: Any) -> None:
-    own("retain", "b", "chat.json", "cats/dogs")
-    assert sorted(_texts(own)) == ["cats/dogs", "chat.json"]
+    own("retain", "b", "chat.json", "cats/dogs", "notes")
+    assert sorted(_texts(own)) == ["cats/dogs", "chat.json", "notes"]
+
+
+def test_a_folder_s_name_is_refused_with_what_to_do_instead(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    assert "vault sync notes" in own("retain", "b", "notes").err
+
+
+def test_a_word_that_a_folder_is_called_can_be_kept_from_stdin(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    own("retain", "b", "-", stdin="notes")
+    assert _texts(own) == ["notes"]
+
+
+def test_a_file_without_an_ending_is_a_file(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "LICENSE").write_text("Bob may copy it.", "utf-8")
+    own("retain", "b", "LICENSE")
+    assert _texts(own) == ["Bob may copy it."]
 
 
 def test_document_id_wins_over_the_name_of_the_file(own: Any, tmp_path: Path) -> None:

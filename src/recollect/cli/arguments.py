@@ -141,7 +141,7 @@ def looks_like_a_file(text: str) -> bool:
     known = Path(text).suffix.lower() in (TEXT_SUFFIXES | LINES_SUFFIXES) - {""}
     if " " in text.strip():
         return known and _is_there(text)
-    return known or ((bool(Path(text).suffix) or "/" in text) and _is_there(text))
+    return known or (bool(text) and _is_there(text))
 
 
 def _is_there(path: str) -> bool:

@@ -32,7 +32,11 @@ def read_file(path: Path) -> list[dict[str, Any]]:
         raise InvalidInput(f"no file at {path}", hint="check the path") from error
     except OSError as error:
         raise InvalidInput(
-            f"{str(path)[:300]} cannot be read: {error.strerror}", hint="give a readable file"
+            f"{str(path)[:300]} cannot be read: {error.strerror}",
+            hint=f"give its files, such as {path}/*.md, or `recollect vault sync {path}`; on the command line "
+            "words that a folder is called are given as - on stdin"
+            if path.is_dir()
+            else "give a readable file",
         ) from error
     except ValueError as error:  # NUL bytes, half characters
         raise InvalidInput(f"{str(path)!r} is no path of a file", hint="check the path") from error
