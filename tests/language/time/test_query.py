@@ -428,6 +428,38 @@ def test_a_statement_without_time_stays_undated() -> None:
     assert ground("Alice likes green tea", NOW) is None
 
 
+TABLE = "| month | what |\n|---|---|\n| January | sow |\n| February 2025 | plant |"
+LIST = "- January: sow\n- February 2025: plant"
+
+
+@pytest.mark.parametrize(
+    "text", [TABLE, f"Here is a plan:\n\n{TABLE}\n\nGood luck!", "| May 2024 | 3 |"]
+)
+def test_a_table_s_cells_date_nothing(text: str) -> None:
+    assert ground(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text", [LIST, f"Here is a plan:\n\n{LIST}", "1. in May: sow\n2. in June: mow"]
+)
+def test_items_of_a_list_that_name_several_times_do_not_date_it(text: str) -> None:
+    assert ground(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Alice got married in June 2024.\n\n{TABLE}",
+        f"{LIST}\n\nAlice got married in June 2024.",
+        "- Alice got married in June 2024\n- and she moved",
+        "- sow in June 2024\n- mow in June 2024",
+    ],
+)
+def test_what_is_said_beside_them_or_by_all_of_them_does(text: str) -> None:
+    found = ground(text, NOW)
+    assert found is not None and found.start == datetime(2024, 6, 1, tzinfo=UTC)
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")
