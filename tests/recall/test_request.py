@@ -108,6 +108,42 @@ def test_bad_input_is_refused_with_a_hint(options: dict[str, Any]) -> None:
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        " ".join(["plain"] * 499),
+        "It's Ann's, isn't it? " * 50,  # nine each: the sign goes with the letters after it
+        "(self.name) " * 120,
+        " ".join(["responsibilities"] * 490),
+        " ".join(["ответственность"] * 120),
+        "我上周去了北京出差" * 30,
+        "a  " * 400,  # spaces are not counted by the estimate
+    ],
+)
+def test_a_query_within_500_tokens_is_not_refused(query: str) -> None:
+    assert request(query).query == query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "plain " * 501,
+        "a, b; " * 130,
+        "x" * 20_000,
+        "我上周去了北京出差" * 120,
+        "ответственность " * 501,
+    ],
+)
+def test_a_query_that_is_surely_longer_is_refused(query: str) -> None:
+    with pytest.raises(InvalidInput, match="500"):
+        request(query)
+
+
+def test_a_long_query_is_answered(memory: Recollect, story: str) -> None:
+    said = "We spoke of this and that over the weekend, and of the harbour. " * 32
+    assert memory.recall(story, f"{said} Who adopted a grey cat?").results
+
+
 @pytest.mark.parametrize("day", ["2026-03-31", "20260331", date(2026, 3, 31)])
 def test_a_day_is_included_whole_however_it_is_written(day: Any) -> None:
     asked = request(as_of=day, temporal_window=("2026-03-01", day))
