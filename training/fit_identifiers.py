@@ -3,8 +3,8 @@
     python -m training.fit_identifiers
 
 No data set asks for identifiers, and coding agents do all the time. So the pages of this repository and the development
-chats with coding agents are asked for identifiers that stand in one to three of their memories, in the ways people
-ask. Printed for each weight: how often the first memory, and one of the first five, holds it, and how often
+chats with coding agents are asked for identifiers that stand in one to three of their memories, and the pages for
+flags of the command line, in the ways people ask. Printed for each weight: how often the first memory, and one of the first five, holds it, and how often
 nothing is said to be known.
 """
 
@@ -28,6 +28,7 @@ import recollect  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
 from recollect.language.entities.technical import technical_spans  # noqa: E402
+from recollect.language.terms import flags  # noqa: E402
 from recollect.recall import pipeline, relevance  # noqa: E402
 from recollect.recall.relevance import Calibration  # noqa: E402
 
@@ -35,6 +36,7 @@ PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/[!b]*.md")  # 
 WEIGHTS = (0.0, 1.0, 2.0, 4.0)
 ASKED = 60  # identifiers of a bank
 MOST = 3  # memories that hold one
+KINDS = ("pages", "agent", "flags")
 WAYS = (
     "{}",
     "What does {} do?",
@@ -57,10 +59,13 @@ def fill(memory: recollect.Recollect) -> Iterator[str]:
             yield bank.id
 
 
-def identifiers(memory: recollect.Recollect, bank: str) -> dict[str, set[str]]:
+def identifiers(memory: recollect.Recollect, bank: str, kind: str) -> dict[str, set[str]]:
     """Some of them, and the memories in which each stands."""
     texts = {m.id: m.text.lower() for m in memory.memories(bank, limit=5000)}
-    found = {t[a:b] for t in texts.values() for a, b in technical_spans(t)}
+    if kind == "flags":
+        found = {name for t in texts.values() for name in flags(t)}
+    else:
+        found = {t[a:b] for t in texts.values() for a, b in technical_spans(t)}
     named = sorted(name for name in found if len(name) > 3 and not name.count(" "))
     held = {name: {id for id, text in texts.items() if name in text} for name in named}
     rare = [name for name, ids in held.items() if len(ids) <= MOST]
@@ -80,13 +85,15 @@ def weighed(weight: float) -> None:
 
 def main() -> None:
     with recollect.open(":memory:") as memory:
-        asked = {bank: identifiers(memory, bank) for bank in fill(memory)}
+        asked = {bank: identifiers(memory, bank, "names") for bank in fill(memory)}
+        asked_flags = {"pages": identifiers(memory, "pages", "flags")}
         for weight in WEIGHTS:
             weighed(weight)
-            for kind in ("pages", "agent"):
+            for kind in KINDS:
                 rows: list[tuple[bool, bool, bool]] = []
-                for bank in (b for b in asked if b.startswith(kind)):
-                    for name, held in asked[bank].items():
+                of_kind = asked_flags if kind == "flags" else asked
+                for bank in (b for b in of_kind if kind == "flags" or b.startswith(kind)):
+                    for name, held in of_kind[bank].items():
                         for way in WAYS:
                             query = way.format(name)
                             # a moment of its own, so that no answer comes from the cache

@@ -84,6 +84,22 @@ def test_times_are_looked_for_alike(both: tuple[Recollect, Recollect]) -> None:
         alike(both, bank, question, {"query_timestamp": "2024-06-15"})
 
 
+def test_other_spellings_are_asked_for_alike(both: tuple[Recollect, Recollect]) -> None:
+    one, two = both
+    one.retain(
+        "spelt",
+        [
+            {"id": "own", "text": "Herr Müller brought a cat 🐈."},
+            {"id": "plain", "text": "Mr Mueller ran it with --chunks."},
+            {"id": "words", "text": "Chunks were cut by Mr Muller."},
+        ],
+        timestamp="2024-06-15",
+    )
+    brought(one, two, "spelt")
+    for query in ("Müller", "Mueller", "Muller", "What does --chunks do?", "🐈", "🐕 and --chunk"):
+        alike(both, "spelt", query, {"query_timestamp": "2024-06-15"})
+
+
 def test_standing_wishes_are_brought_alike(both: tuple[Recollect, Recollect]) -> None:
     bank, _ = development(both)
     for request in REQUESTS:

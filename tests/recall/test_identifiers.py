@@ -11,6 +11,8 @@ TOLD = {
     "known": "What was known as of the first of March was asked for in the meeting.",
     "file": "Ann wrote src/app.py in one night.",
     "app": "The app that Ann wrote in Python lives in the source folder, in a file of its own.",
+    "flag": "With --chunks the source comes along.",
+    "chunks": "Chunks of source text are cut so that each has some four hundred tokens; chunks overlap nowhere.",
     "ticket": "PROJ-1234 is about the printer on the second floor.",
     "tickets": "PROJ-1243 and PROJ-1324 are about the outage; somebody counted 1234 of them.",
 }
@@ -36,6 +38,7 @@ def test_what_an_identifier_is_for_is_known_though_its_words_are_small(
     [
         ("What is in src/app.py?", "file", "app"),
         ("Who reported PROJ-1234?", "ticket", "tickets"),
+        ("What does --chunks do?", "flag", "chunks"),
     ],
 )
 def test_only_what_holds_all_of_an_identifier_holds_it(
@@ -44,6 +47,15 @@ def test_only_what_holds_all_of_an_identifier_holds_it(
     signal = {hit.id: hit.scores["exact"] for hit in memory.recall(code, query)}
     assert signal[held] > 0
     assert signal[other] == 0
+
+
+def test_a_flag_is_first_where_it_is_named(memory: Recollect, code: str) -> None:
+    assert memory.recall(code, "What does --chunks do?").results[0].id == "flag"
+
+
+def test_an_identifier_in_a_flag_counts_once(memory: Recollect) -> None:
+    memory.retain("flags", {"text": "Give --dry_run first.", "id": "dry"})
+    assert memory.recall("flags", "--dry_run").results[0].scores["exact"] == pytest.approx(1)
 
 
 def test_an_identifier_says_less_the_more_is_said_besides(memory: Recollect, code: str) -> None:

@@ -175,6 +175,8 @@ EXACT = [
     ("O'Brien", "Ms O'Brien called about it.", ["Ms Brien called about it.", "Ms Bryan called about it."]),
     ("getUserName", "Call getUserName before login.", ["Call getUserMail before login.", "Call the user by name."]),
     ("anna@example.com", "Write to anna@example.com soon.", ["Write to bert@example.com soon.", "Write to Anna soon."]),
+    ("--chunks", "Give --chunks for more.", ["Give chunks for more.", "Give --chunk for more."]),
+    ("-v", "Give -v for more.", ["Give v for more.", "Give -V for more."]),
     ("192.168.0.17", "The printer is 192.168.0.17 now.", ["The printer is 192.168.0.71 now.", "The printer is 17 now."]),
 ]  # fmt: skip
 
@@ -212,6 +214,13 @@ SCRIPTS = [
     ("mixed", "iPhone 手机壳", "她买了iPhone的手机壳。", "她买了一本书。"),
     ("Cyrillic", "Москва", "Москва была красива.", "Париж был красив."),
     ("Greek", "Αθήνα", "Η Αθήνα είναι μεγάλη.", "Η Πάτρα είναι μικρή."),
+    ("umlauts spelt out", "Mueller", "Herr Müller rief an.", "Herr Maier rief an."),
+    ("umlauts put in", "Müller", "Herr Mueller rief an.", "Herr Maier rief an."),
+    ("umlauts left out", "Muller", "Herr Müller rief an.", "Herr Mueller rief an."),
+    ("Danish spelt out", "Soeren fra Aarhus", "Søren fra Århus ringede.", "Lars fra Odense ringede."),
+    ("emoji", "🐈", "Look 🐈", "Look 🐕"),
+    ("emoji of a colour", "👍", "Fine 👍🏿", "Fine 👎🏿"),
+    ("emoji of one who works", "💻", "Me 👩🏽‍💻 today", "Me 👩🏽‍🍳 today"),
     ("Arabic", "القاهرة", "زار القاهرة في الربيع", "زار دبي في الشتاء"),
 ]  # fmt: skip
 

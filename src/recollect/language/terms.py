@@ -3,7 +3,8 @@
 A text becomes terms the same way on every store and on both sides of a search: NFKC,
 case-folded, accents folded, English words stemmed, CJK and Hangul runs cut into bigrams.
 A name, code or identifier ("PROJ-1234", "foo_bar.py", "v1.2") is a term of its own *and*
-its parts are, so that it matches exactly and in pieces.
+its parts are, so that it matches exactly and in pieces; so is a flag of a command line ("--chunks", "-v").
+Emoji are terms. "Müller" is a term as "Mueller" writes it, too; words in ASCII letters are none but themselves.
 
 A term is stored as a 64-bit hash: no vocabulary to keep, to load or to clean after a
 deletion, and the same number in every store.
@@ -21,6 +22,8 @@ from itertools import chain
 
 import Stemmer
 
+from recollect.language.emoji import SEQUENCE, emoji_terms, has_emoji
+
 _stem_word: Callable[[str], str] = Stemmer.Stemmer("english").stemWord  # pyright: ignore
 
 # Scripts whose vowel signs and marks are no "word" characters to a regular expression.
@@ -33,6 +36,19 @@ _SOLID = (
 _LETTER = rf"[\w{_MARKS}{_SOLID}]"
 # Letters, digits and the characters that hold identifiers together (not at their ends).
 _CHUNK = re.compile(rf"{_LETTER}+(?:[.\-_/@:+#'’]{_LETTER}+)*[+#]*")
+# A flag begins a word: "--" may also be a dash, a rule or a minus ("a--b", "-----", "x -- y", "-9").
+_NOT_BEFORE = r"""[^\s"'“”‘’(\[{`|/,=]"""
+_FLAG = rf"(?<!{_NOT_BEFORE})(?:--(?=[A-Za-z])|-(?=[A-Za-z](?![\w-])))"
+# What begins with a letter is looked for faster than what begins with a look back.
+_HAS_FLAG = re.compile(rf"-(?<!{_NOT_BEFORE}-)(?:-[A-Za-z]|[A-Za-z](?![\w-]))").search
+# The same with flags and emoji: it takes longer, and few texts have any.
+_RARER = re.compile(rf"(?:{_FLAG})?{_CHUNK.pattern}|{SEQUENCE}")
+_NAMED_FLAG = re.compile(rf"{_FLAG}{_CHUNK.pattern}")
+# Written without the letters of their own: Mueller, Soeren, Aarhus. ("ß" is folded to "ss" in any case.)
+_PLAIN_LETTERS = str.maketrans({
+    "ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae",
+    "Ä": "AE", "Ö": "OE", "Ü": "UE", "Ø": "OE", "Å": "AA", "Æ": "AE",
+})  # fmt: skip
 _PART = re.compile(rf"(?:[^\W_]|[{_MARKS}{_SOLID}])+")
 _CJK = re.compile(rf"[{_SOLID}]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -163,6 +179,24 @@ def content_terms(text: str) -> tuple[str, ...]:
     return tuple(t for t in dict.fromkeys(terms(text)) if t not in _STOP_TERMS)
 
 
+def flags(text: str) -> list[str]:
+    """The flags of a command line that a text names: "--max-tokens", "-v"."""
+    return _NAMED_FLAG.findall(text) if "-" in text else []
+
+
+def without_flags(text: str) -> str:
+    return _NAMED_FLAG.sub(" ", text)
+
+
+def spellings(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Of words that have terms besides the plain ones: these, and those. A bank need not hold both: it may write
+    "Mueller", or have been filled when flags and emoji were no terms."""
+    if text.isascii() and "-" not in text:
+        return []
+    told = map(_spelt, dict.fromkeys(_chunks(text)))
+    return [(plain, others) for plain, others in told if others]
+
+
 @lru_cache(maxsize=1 << 16)
 def term_hash(term: str) -> int:
     return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little", signed=True)
@@ -183,7 +217,10 @@ def fold(text: str) -> str:
 
 
 def _chunks(text: str) -> list[str]:
-    return _CHUNK.findall(unicodedata.normalize("NFKC", text))
+    text = unicodedata.normalize("NFKC", text)
+    if ("-" in text and _HAS_FLAG(text)) or (not text.isascii() and has_emoji(text)):
+        return _RARER.findall(text)
+    return _CHUNK.findall(text)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -193,6 +230,25 @@ def _hashes_of(chunk: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _terms_of(chunk: str) -> tuple[str, ...]:
+    plain, others = _spelt(chunk)
+    return plain + others
+
+
+def _spelt(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The terms of a chunk, and those that stand beside them."""
+    if chunk[0] == "-":
+        bare = chunk.lstrip("-")
+        return _terms_of(bare), (f"-{bare}" if len(bare) == 1 else fold(chunk),)  # -v is not -V
+    if chunk.isascii():
+        return _plain_terms(chunk), ()
+    if has_emoji(chunk[0]):
+        return (), emoji_terms(chunk)
+    plain = _plain_terms(chunk)
+    spelt = chunk.translate(_PLAIN_LETTERS)
+    return plain, tuple(t for t in _plain_terms(spelt) if t not in plain) if spelt != chunk else ()
+
+
+def _plain_terms(chunk: str) -> tuple[str, ...]:
     if _CJK.search(chunk):
         return tuple(_mixed(chunk))
     word = _APOSTROPHE.sub("", chunk)

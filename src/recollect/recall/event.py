@@ -10,6 +10,7 @@ from recollect.language.passage import is_dated
 from recollect.language.terms import query_terms, term_hash
 from recollect.language.time import EventAnchor, Grain, window_for_event
 from recollect.models.base import Embedder
+from recollect.recall.spelling import held_terms
 from recollect.storage.base import NO_TIME, Filter, View
 from recollect.types import Window
 
@@ -21,7 +22,7 @@ ITS_WORDS = 0.3  # of what its words could score, if it holds all of them: one t
 def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -> Window | None:
     """The window the event gives, or None when the bank does not know (the date of) it."""
     vector = embedder.encode_queries([event.text]).vectors[0]
-    hashes = [term_hash(t) for t in query_terms(event.text)]
+    hashes = list(map(term_hash, held_terms(view, event.text, query_terms(event.text))))
     by_words = view.keyword(hashes, allowed, LOOKED_AT)
     by_meaning = view.semantic(vector, allowed, LOOKED_AT, SURE)
     keys = np.union1d(by_words.keys, by_meaning.keys)

@@ -44,6 +44,7 @@ from recollect.recall.rerank import (
 )
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
+from recollect.recall.spelling import as_held
 from recollect.recall.succeed import succeed
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
@@ -152,7 +153,7 @@ def _understood(
     with_: Recalling, view: View, request: RecallRequest, run: Run, line: Line
 ) -> Query:
     with run.stage("understand"):
-        query = understand(request, view.resolver)
+        query = as_held(view, understand(request, view.resolver))
     if "temporal" in request.without:
         return replace(query, window=None, parts=())
     if query.time.event is not None and query.window is None:
@@ -202,7 +203,7 @@ def _with_event(
     assert event is not None
     find = partial(locate, view, with_.embedder, event, request.allowed)
     window = line.awaited("event", line.start("event", find, here=True))
-    return query if window is None else by_event(query, window, view.resolver)
+    return query if window is None else as_held(view, by_event(query, window, view.resolver))
 
 
 def _order(query: Query) -> str | None:

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
 from recollect.language.entities.technical import technical_spans
-from recollect.language.terms import content_terms, query_terms, term_hash, terms
+from recollect.language.terms import (
+    content_terms,
+    flags,
+    query_terms,
+    spellings,
+    term_hash,
+    terms,
+    without_flags,
+)
 from recollect.language.time import QueryTime, TimeRange, read_query
 from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
@@ -155,13 +163,24 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
 
 
 def _identifiers(text: str) -> tuple[tuple[int, ...], ...]:
-    """What is called by its very letters: `as_of`, src/app.py, PROJ-1234. Of what is no one term but several
+    """What is called by its very letters: `as_of`, src/app.py, PROJ-1234, --chunks. Of what is no one term but several
     ("kill -9", an address with a query) the last says little of the whole: such are left to the keywords."""
-    names = dict.fromkeys(text[start:end] for start, end in technical_spans(text))
-    found = ((name, terms(name)) for name in names)
+    named = dict.fromkeys(flags(text))
+    rest = without_flags(text) if named else text  # what is in a flag is not named once more
+    names = dict.fromkeys([*named, *(rest[start:end] for start, end in technical_spans(rest))])
+    found = ((name, _own(name)) for name in names)
     return tuple(
         tuple(map(term_hash, own)) for name, own in found if own and 2 * len(own[-1]) > len(name)
     )
+
+
+def _own(name: str) -> list[str]:
+    """To the letter, and not as others would write it: "größe.py" is not groesse.py."""
+    found = terms(name)
+    if name.isascii():
+        return found
+    others = {term for _, others in spellings(name) for term in others}
+    return [term for term in found if term not in others]
 
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
