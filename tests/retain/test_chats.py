@@ -165,6 +165,13 @@ def test_nothing_of_a_chat_is_lost(form: str) -> None:
     assert not left - {n for start, end in spans for n in range(start, end)}
 
 
+@pytest.mark.parametrize("form", TALKS)
+def test_lines_may_end_as_they_do_on_windows(form: str) -> None:
+    text, said = TALKS[form]
+    found = statements(text.replace("\n", "\r\n"))
+    assert [(each.speaker, each.text.replace("\r", "")) for each in found] == said
+
+
 def test_a_message_without_words_is_nobody_s() -> None:
     text = "Ann — 03/12/2024 2:05 PM\nLook!\nBob — 03/12/2024 2:06 PM"
     assert [(each.speaker, each.text) for each in statements(text)] == [
@@ -229,6 +236,8 @@ NO_TALKS = {
     "a package manager's log": "2024-03-12 12:03:44 status installed foo:amd64 1.2\n"
     "2024-03-12 12:03:44 configure foo:amd64 1.2 <none>\n2024-03-12 12:03:45 status half-installed bar",
     "levels in brackets": "12:03:44 <info> Starting\n12:03:45 <warn> slow\n12:03:46 <info> done",
+    "what a program logs about": "12:03:44 <request> start\n12:03:45 <response> done\n12:03:46 <request> start",
+    "parts of a program": "12:03:44 <loader> start\n12:03:45 <parser> done",
     "process ids in brackets": "12:03:44.000 <0.123.0> started\n12:03:45.000 <0.124.0> stopped",
     "columns of levels": "2024-03-12 12:03:44.123 | INFO | app:main:12 - hi\n2024-03-12 12:03:45.123 | INFO | app:main:12 - bye",
     "tabs and levels": "2024-03-12T12:03:44.000Z\tINFO\tserver started\n2024-03-12T12:03:45.000Z\tINFO\tserver stopped",

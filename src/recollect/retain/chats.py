@@ -33,7 +33,7 @@ _NICK = r"(?:[^\W\d]|[\[\]\\`^{}])[\w\[\]\\`^{}|-]{0,31}"
 _NAME = r"(?P<label>[^\W_][^\n:|<>\[\]{}\"“”,;]{0,40}?)"
 _GAP = r"[^\S\n]"
 _BADGE = rf"(?:{_GAP}*:[\w+-]+:|{_GAP}?APP|{_GAP}?WORKFLOW)?"  # a status, and what is no person
-_END = r"[ \t]*(?:\n|$)"
+_END = r"[ \t\r]*(?:\n|$)"
 # What a program tells by itself begins with one of these, and so does what somebody does ("* ann waves").
 _MARK = r"(?:-!-|\*{1,4}|-->|<--|---?|=-=)"
 _TOLD = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:{_MARK}\s+(?:[|│]\s+)?)?(?=\S)|{_MARK}\s+(?=\S)")
@@ -49,7 +49,8 @@ _DONE = re.compile(
 _MONTH_FIRST = re.compile(r"^(0?[1-9]|1[0-2])/(\d{1,2})/(\d{4}|\d\d)(?=,? \d{1,2}:\d\d [AP]M$)")
 # What stands where a name would in what programs log.
 _LOGGERS = word_set("""info debug warn warning error err fatal trace notice critical crit severe verbose emerg alert panic log
-    main module worker server client kernel system init none null unknown anonymous root stdin stdout stderr""")
+    main module worker server client kernel system init none null unknown anonymous root stdin stdout stderr
+    request response input output http sql event job task thread process""")
 _WORDS = 5  # of a name; a longer one is a sentence
 
 
@@ -213,7 +214,10 @@ def _by_people(found: Sequence[_Head]) -> bool:
 
 
 def _brackets_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
-    return len(found) > 1 and _by_people(found)
+    """Programs write what they log about in brackets, too ("<request>")."""
+    if len(found) < 2 or not _by_people(found):
+        return False
+    return _returns(found) or _named(found) > 0
 
 
 def _bare_brackets_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
@@ -267,7 +271,7 @@ _CLOCK_ALONE = re.compile(_CLOCK)
 _YEARLESS = re.compile(rf"^({_MONTH}) (\d{{1,2}}) ({_CLOCK})$")
 _COMES = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:-->|<--)\s+(?:[|│]\s+)?[^\W\d]")
 _BRACKETED = re.compile(rf"\[({_CLOCK})\] ?(?=\S)")
-_BARE = re.compile(rf"\s*\[?({_CLOCK})(?:\] ?|[ \t]*\n\s*)(?=\S)")
+_BARE = re.compile(rf"\s*\[?({_CLOCK})(?:\] ?|[ \t\r]*\n\s*)(?=\S)")
 _FORMS = (
     Form(  # IRC
         re.compile(rf"{_BEFORE}{_STAMP}\s*<[ @+%&~!]?(?P<label>{_NICK})>\s+(?=\S)"),
@@ -290,7 +294,7 @@ _FORMS = (
         _slack_convinces, above=True, again=_BARE,
     ),
     Form(
-        re.compile(rf"{_NAME}{_BADGE}[ \t]*\n(?:APP)?{_GAP}+(?P<stamp>{_MOMENT}){_END}"),
+        re.compile(rf"{_NAME}{_BADGE}[ \t\r]*\n(?:APP)?{_GAP}+(?P<stamp>{_MOMENT}){_END}"),
         _slack_convinces, above=True, again=_BARE,
     ),
     Form(

@@ -35,7 +35,7 @@ def read_file(path: Path) -> list[dict[str, Any]]:
             f"{str(path)[:300]} cannot be read: {error.strerror}",
             hint=f"give its files, such as {path}/*.md, or `recollect vault sync {path}`; on the command line "
             "words that a folder is called are given as - on stdin"
-            if path.is_dir()
+            if isinstance(error, IsADirectoryError)
             else "give a readable file",
         ) from error
     except ValueError as error:  # NUL bytes, half characters
