@@ -40,7 +40,7 @@ class _Line:
     text: str
     start: int
     code: bool = False  # between fences: nothing in it is a heading, nor does anybody speak
-    below: str = ""  # the two lines after it
+    below: str = ""  # the two lines after it, where a form of chat is read
 
     @property
     def end(self) -> int:
@@ -79,6 +79,11 @@ def blocks(text: str) -> Iterator[Block]:
     """Every non-blank line is part of one block, or of a heading that a block carries."""
     lines = _lines(text)
     talk = talk_in([line.text for line in lines if not line.code])
+    if talk.form is not None:
+        texts = [line.text for line in lines]
+        lines = [
+            replace(line, below="\n".join(texts[n + 1 : n + 3])) for n, line in enumerate(lines)
+        ]
     headings, thread = _Headings(), Thread()
     index = 0
     while index < len(lines):
@@ -97,8 +102,8 @@ def blocks(text: str) -> Iterator[Block]:
         block, index, turn = _read(text, lines, index, talk)
         if turn is not None:
             turn = thread.follow(turn, text[slice(*block.body)])
-            block = replace(block, speaker=turn.speaker, stamp=turn.stamp)
-        yield replace(block, heading=headings.use())
+        speaker, stamp = turn[:2] if turn else (None, None)
+        yield Block(block.kind, block.span, block.body, headings.use(), speaker, stamp)
     yield from _orphan(headings)
 
 
@@ -116,8 +121,7 @@ def _lines(text: str) -> list[_Line]:
     lines: list[_Line] = []
     start = 0
     for number, line in enumerate(found):
-        below = "\n".join(found[number + 1 : number + 3])
-        lines.append(_Line(line, start, number in code, below))
+        lines.append(_Line(line, start, number in code))
         start += len(line) + 1
     return lines
 

@@ -107,14 +107,14 @@ class Form:
 
 def chat_in(lines: Sequence[str]) -> tuple[Form, int] | None:
     """The form that a text is written in, and the first line that is; None where it is no chat."""
-    clocked = [number for number, line in enumerate(lines) if _ANY_CLOCK(line)]
+    clocked = [number for number, line in enumerate(lines) if ":" in line and _ANY_CLOCK(line)]
     if clocked:  # on the line, or below a name
         among = sorted({*clocked, *(number - 1 for number in clocked if number)})
         for form in _FORMS:
             found = form.heads(lines, among)
             if found and form.convinces(found, lines):
                 return form, found[0].line
-    tagged = [number for number, line in enumerate(lines) if line.lstrip().startswith("<")]
+    tagged = [n for n, line in enumerate(lines) if "<" in line and line.lstrip().startswith("<")]
     found = _TIMELESS.heads(lines, tagged)
     return (_TIMELESS, tagged[0]) if found and _TIMELESS.convinces(found, lines) else None
 
