@@ -310,6 +310,28 @@ def test_a_cross_encoder_reads_a_turn_with_the_one_before(
     assert "previous turn: Thurston: And what does she do?: Odalys: A welder" in read
 
 
+def test_a_cross_encoder_reads_short_turns_with_the_two_before(
+    reopen: Callable[..., Recollect],
+) -> None:
+    other, reader = crossed(reopen, "welder")
+    other.retain("talk", [{"turns": TALK}])
+    other.recall("talk", "What does the girlfriend do?", min_score=0.0)
+    (read,) = [p for p in reader.read if p.endswith("A welder, from Chattanooga.")]
+    first = "previous turn: Odalys: He has a girlfriend now, eight months already!:"
+    assert f"{first} previous turn: Thurston:" in read
+
+
+def test_a_cross_encoder_reads_a_long_turn_with_the_one_before_alone(
+    reopen: Callable[..., Recollect],
+) -> None:
+    long = {**TALK[2], "text": "A welder, from Chattanooga. " + "She told me all about it. " * 20}
+    other, reader = crossed(reopen, "welder")
+    other.retain("long talk", [{"turns": [*TALK[:2], long]}])
+    other.recall("long talk", "What does the girlfriend do?", min_score=0.0)
+    (read,) = [p for p in reader.read if "Odalys: A welder" in p]
+    assert read.count("previous turn:") == 1
+
+
 def test_a_cross_encoder_reads_no_turn_that_may_not_be_seen(
     reopen: Callable[..., Recollect],
 ) -> None:

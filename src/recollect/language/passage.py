@@ -15,6 +15,7 @@ from recollect.types import Memory
 
 WHEN_LENGTH = 300  # characters; the text itself must still find room
 PREVIOUS_LENGTH = 200  # characters; the models were trained with as much
+EARLIER_LENGTH = 130  # characters, of the turn before that
 PAIRED_LENGTH = 500  # characters of a memory; what a cross-encoder costs grows with what it reads
 
 
@@ -39,14 +40,20 @@ def memory_passage(memory: Memory, before: Memory | None = None) -> Passage:
 
 
 def paired_passage(
-    memory: Memory, before: Memory | None = None, wanted: Sequence[str] = ()
+    memory: Memory,
+    before: Memory | None = None,
+    earlier: Memory | None = None,
+    *,
+    wanted: Sequence[str] = (),
 ) -> Passage:
-    """As a cross-encoder reads it beside a query, with the turn that it answers; of a long text the
-    part with the terms wanted."""
-    return _of(memory, excerpt(memory.text, wanted, PAIRED_LENGTH), before)
+    """As a cross-encoder reads it beside a query, with the turn that it answers and, where both are short, the
+    one before that; of a long text the part with the terms wanted."""
+    if before is None or len(memory.text) + len(before.text) > PAIRED_LENGTH:
+        earlier = None
+    return _of(memory, excerpt(memory.text, wanted, PAIRED_LENGTH), before, earlier)
 
 
-def _of(memory: Memory, text: str, before: Memory | None) -> Passage:
+def _of(memory: Memory, text: str, before: Memory | None, earlier: Memory | None = None) -> Passage:
     return passage(
         text,
         date=happened(memory),
@@ -55,6 +62,7 @@ def _of(memory: Memory, text: str, before: Memory | None) -> Passage:
         title=memory.title,
         recall_when=memory.recall_when,
         previous=None if before is None else said(before.speaker, before.text),
+        earlier=None if earlier is None else said(earlier.speaker, earlier.text),
     )
 
 
@@ -92,12 +100,15 @@ def passage(
     title: str | None = None,
     recall_when: Sequence[str] = (),
     previous: str | None = None,
+    earlier: str | None = None,
 ) -> Passage:
     """`recall_when` are its author's words for what it answers: the models read them first, before
-    every part of a long note. `previous` is the turn that this one answers: read with it, but not part of it."""
+    every part of a long note. `previous` is the turn that this one answers, `earlier` the one before that: read with
+    it, but not part of it."""
     head = "" if date is None else f"{short_date(date)}: "
     head += f"{context}: " if context else ""
-    answered = f"previous turn: {previous[:PREVIOUS_LENGTH]}: " if previous else ""
+    answered = f"previous turn: {earlier[:EARLIER_LENGTH]}: " if earlier else ""
+    answered += f"previous turn: {previous[:PREVIOUS_LENGTH]}: " if previous else ""
     asked = "; ".join(recall_when)[:WHEN_LENGTH]
     names = "".join(f"{part}: " for part in (asked, title, speaker) if part)
     front = head + answered + names

@@ -89,21 +89,30 @@ def cross_encode(
     allowed: Filter,
 ) -> Pool:
     """The cross-encoder's logits for the rows named by `best`, beside those it gave before. It reads a turn
-    with the one before, where that may be seen."""
-    before = view.standing(pool.columns.before[best], allowed).tolist()
+    with the one or two before it, where those may be seen."""
+    turns = pool.columns.before[best]
+    standing = view.standing(np.concatenate([turns, _turns_before(pool, turns)]), allowed)
+    before, earlier = standing.reshape(2, -1).tolist()
     keys = pool.keys[best].tolist()
-    memories = view.load(dict.fromkeys([*keys, *filter(None, before)]))
+    memories = view.load(dict.fromkeys([*keys, *filter(None, standing.tolist())]))
     pairs = [
-        (at, key, turn)
-        for at, key, turn in zip(best.tolist(), keys, before, strict=True)
+        (at, key, (memories.get(turn), memories.get(first)))
+        for at, key, turn, first in zip(best.tolist(), keys, before, earlier, strict=True)
         if key in memories
     ]
     wanted = query_terms(query)
-    texts = [paired_passage(memories[key], memories.get(turn), wanted) for _, key, turn in pairs]
+    texts = [paired_passage(memories[key], *turns, wanted=wanted) for _, key, turns in pairs]
     known = pool.signals.get("cross")
     scores = np.full(len(pool), np.nan, np.float32) if known is None else known.copy()
     scores[[at for at, _, _ in pairs]] = _given(reranker.score(query, texts), len(texts))
     return replace(pool, signals={**pool.signals, "cross": scores})
+
+
+def _turns_before(pool: Pool, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The turn before each of these, where it is a candidate itself, as what stands beside the best is; else 0."""
+    order = np.argsort(pool.keys)
+    at = order[np.searchsorted(pool.keys, keys, sorter=order) % len(order)]
+    return np.where(pool.keys[at] == keys, pool.columns.before[at], 0)
 
 
 def _given(scores: ArrayLike, texts: int) -> Floats:
