@@ -53,7 +53,7 @@ from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
-# The shipped cross-encoder reads a pair in 3 to 7 ms. It reads on where the first six settle little
+# The shipped cross-encoder reads a pair in 2 to 8 ms. It reads on where the first six settle little
 # (docs/why.md). One that the user brings is meant to be used, and may be asked over a network: once.
 CROSSED: Mapping[str, Reading] = {
     "low": Reading(0, 0),
