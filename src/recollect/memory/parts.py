@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from recollect.config import Settings, cores
 from recollect.errors import ModelError, OtherModel
 from recollect.memory.opening import default_path, open_store
+from recollect.models.base import Embedder, Reranker
+from recollect.models.loading import Loading
+from recollect.models.registry import look_for
 from recollect.recall.result import RecallResult
 from recollect.storage.base import ModelIdentity, Store
 
+if TYPE_CHECKING:
+    from recollect.recall.pipeline import Recalling
+
+NO_CROSS_ENCODER = ("none", "rrf", "late-interaction")  # settings of the reranker
 LONGEST_AHEAD = 500  # characters of a query that others wait for
 
 
@@ -32,7 +38,10 @@ class Parts:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._model_lock = threading.Lock()
+        self._embedder = Loading(
+            "embedder", self._made_embedder, partial(look_for, settings.embedder)
+        )
+        self._reranker = Loading("reranker", self._made_reranker, partial(look_for, self._reader))
         self._store = open_store(self._where(), settings, self._identity)
         self._configs: dict[str, tuple[int, Mapping[str, Any]]] = {}
         self._fitting: ModelIdentity | None = None  # of the bank checked last
@@ -51,12 +60,25 @@ class Parts:
 
     @cached_property
     def embedder(self):
+        return self._embedder()
+
+    def _made_embedder(self) -> Embedder:
         from recollect.models.base import WithoutTokens
         from recollect.models.registry import load_embedder
 
-        with self._model_lock:
-            embedder = load_embedder(self.settings.embedder)
+        embedder = load_embedder(self.settings.embedder)
         return embedder if self.settings.token_vectors else WithoutTokens(embedder)
+
+    @property
+    def _reader(self) -> str | None:
+        """The cross-encoder that the settings name; None is the shipped one."""
+        named = self.settings.reranker
+        return None if named == "default" else "none" if named in NO_CROSS_ENCODER else named
+
+    def _made_reranker(self) -> Reranker | None:
+        from recollect.models.registry import load_reranker
+
+        return load_reranker(self._reader)
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
@@ -71,16 +93,16 @@ class Parts:
     @cached_property
     def _recalling(self):
         from recollect.models.base import skimming
-        from recollect.models.registry import load_reranker
+
+        skims = self.settings.reranker in ("none", "rrf")
+        return self._recalling_with(skimming(self.embedder) if skims else self.embedder)
+
+    def _recalling_with(self, embedder: Embedder) -> Recalling:
         from recollect.recall.pipeline import CROSSED, CROSSED_OWN, Recalling
 
-        named = self.settings.reranker
-        own = named not in ("default", "none", "rrf", "late-interaction")
-        spec = None if named == "default" else named if own else "none"
-        reranker = cache(lambda: load_reranker(spec))  # loaded by the first recall that uses it
-        shown = CROSSED_OWN if own else CROSSED
-        embedder = skimming(self.embedder) if named in ("none", "rrf") else self.embedder
-        return Recalling(embedder, reranker, shown, self.settings, self._workers, self._turns)
+        # The reranker is loaded by the first recall that uses it.
+        shown = CROSSED if self._reader in (None, "none") else CROSSED_OWN
+        return Recalling(embedder, self._reranker, shown, self.settings, self._workers, self._turns)
 
     @cached_property
     def _retaining(self):
@@ -151,6 +173,8 @@ class Parts:
         workers = self.__dict__.pop("_workers", None)
         if workers is not None:
             workers.shutdown(wait=True, cancel_futures=True)
+        for model in (self._embedder, self._reranker):
+            model.ended()
         self._store.close()
         if self._temporary is not None:
             self._temporary.cleanup()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from recollect.errors import InvalidInput
 from recollect.memory.checks import checked, now
 from recollect.memory.parts import Parts
+from recollect.models.loading import NotYet
+from recollect.models.patience import Overdue
 from recollect.recall.result import RecallResult
 from recollect.storage.base import GatheringView, View
 from recollect.telemetry import OnEvent, Run
@@ -22,9 +25,13 @@ from recollect.types import StageEvent
 if TYPE_CHECKING:
     from recollect.options import RecallOptions
     from recollect.recall.explain import Why
+    from recollect.recall.pipeline import Recalling
     from recollect.recall.request import RecallRequest
 
 LONGEST_WAIT = 1.0  # seconds, for a turn
+# Of a deadline: how much of it may be gone before anybody looks, for what a process reads once (code,
+# word lists) or waits for; and of what is left, how much the loading of an embedder may take.
+GONE, LOADED_WITHIN = 0.5, 0.75
 
 
 class Reading(Parts):
@@ -56,15 +63,18 @@ class Reading(Parts):
         on_event: OnEvent | None,
         waited: float,
     ) -> RecallResult:
+        begun = time.perf_counter() - waited
         from recollect.recall.pipeline import recall
 
         request = self._request(bank, query, options)
         self._load_meanwhile(query, request)
         view = self._store.recall_view(bank)
-        self._checked(bank, view.model)
+        clock = _clock(begun, request.deadline_ms)
+        recalling = self._ready(bank, view, clock, request.deadline_ms)
         request = self._configured(bank, view.seq, request, options)
         key = (bank, view.seq, _as_cached(request, options))
-        watched = Run(on_event, name="recall", bank=bank, cpu=request.trace, waited=waited)
+        spent = waited if request.deadline_ms is None else time.perf_counter() - clock
+        watched = Run(on_event, name="recall", bank=bank, cpu=request.trace, waited=spent)
         with closing(view), watched as run:
             measured = request.trace or request.deadline_ms is not None  # it is about this very run
             held = None if measured else self._cache.get(key)
@@ -75,7 +85,7 @@ class Reading(Parts):
                 return replace(held, cached=True)
             with self._in_turn(view, options) as more:
                 run.note(turn_wait_ms=round((waited + more) * 1e3, 3))
-                result = recall(self._recalling, view, request, run)
+                result = recall(recalling, view, request, run)
             run.note(cached=False, results=len(result))
             if not result.degraded:
                 self._cache.put(key, result)
@@ -122,8 +132,23 @@ class Reading(Parts):
         """Before the first recall: models and words load while the bank is read."""
         if "embedder" not in self.__dict__:
             reranked = "rerank" not in request.without and request.budget != "low"
+            if request.deadline_ms is None:
+                self._workers.submit(_load_words, query, request.now)
+            else:  # no arm looks without them, and models that load at once would keep them waiting
+                _load_words(query, request.now)
             self._workers.submit(self._load_models, reranked)
-            self._workers.submit(_load_words, query, request.now)
+
+    def _ready(self, bank: str, view: View, clock: float, deadline_ms: float | None) -> Recalling:
+        """What a recall works with. With a deadline nobody waits for an embedder until no time is left:
+        the arms that do without it are to look."""
+        if deadline_ms is not None and "embedder" not in self.__dict__:
+            left = clock + deadline_ms / 1000 - time.perf_counter()
+            try:
+                self._embedder.within(left * LOADED_WITHIN)
+            except Overdue:
+                return self._recalling_with(NotYet(*view.model))
+        self._checked(bank, view.model)
+        return self._recalling
 
     @cached_property
     def _alone(self) -> bool:
@@ -176,6 +201,13 @@ def _patience(options: RecallOptions) -> float:
     if isinstance(given, int | float) and 0 < given < math.inf:  # what cannot be is refused later
         return min(given, 4000 * LONGEST_WAIT) / 4000
     return LONGEST_WAIT
+
+
+def _clock(begun: float, deadline_ms: float | None) -> float:
+    """When the clock of a recall began: with the call, or later where too little time would be left."""
+    if deadline_ms is None:
+        return begun
+    return max(begun, time.perf_counter() - GONE * deadline_ms / 1000)
 
 
 def _as_cached(request: RecallRequest, options: Mapping[str, Any]) -> RecallRequest:

@@ -12,6 +12,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+
+class Overdue(Exception):
+    """Nobody waits any longer."""
+
+    def __init__(self, reason: str = "the deadline came first") -> None:
+        super().__init__(reason)
+
+
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 

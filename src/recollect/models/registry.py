@@ -41,6 +41,12 @@ def load_reranker(spec: str | None = None, *, threads: int = 1) -> Reranker | No
     return onnx_reranker(_locate(name), threads=threads)
 
 
+def look_for(spec: str | None) -> None:
+    """Fails at once, as loading would, where there is no such model in this process's reach."""
+    if spec is not None and spec.lower() not in _OFF and not _is_url(spec):
+        _locate(spec)
+
+
 def load_extractor(spec: str | None, *, timeout: float = 60.0) -> Extractor | None:
     """The base URL of an OpenAI-compatible API with the model after `#`; None = rules, no LLM."""
     if spec is None or spec.lower() in _OFF:

@@ -100,14 +100,13 @@ def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
 
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
     """Everything but packing: understand → retrieve → fuse → rerank → bridge → follow → boost → answerable."""
-    deadline = Deadline(run, request.deadline_ms)
-    line = Line(with_.workers, with_.turns, run, deadline)
+    line = Line(with_.workers, with_.turns, run, Deadline(run, request.deadline_ms))
     depth = search_depth(request, with_.settings)
     query = _understood(with_, view, request, run, line)
     with run.stage("retrieve"):
         search = Search(view, query, request, depth, similarity_floor(with_, request))
         found = retrieve(search, with_.embedder, line)
-    if not found.lists and run.degraded and not deadline.over:
+    if not found.lists and run.degraded and not line.cut_short:
         raise ModelError(
             "recall could not search at all: "
             + "; ".join(f"{d.part}: {d.reason}" for d in run.degraded),
@@ -285,7 +284,7 @@ def _crossed(
     reading = with_.crossed[request.budget]
     if not reading.most or "cross-encoder" in request.without:
         return None
-    reranker = with_.reranker()
+    reranker = line.loaded("cross-encoder", with_.reranker)
     if reranker is None:
         return None
     if line.overdue:

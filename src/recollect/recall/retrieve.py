@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import NoReturn, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from recollect.errors import ModelError
 from recollect.language.wishes import WISH
 from recollect.models.base import Embedder
-from recollect.models.patience import within
+from recollect.models.loading import Loading, NotYet
+from recollect.models.patience import Overdue, within
 from recollect.recall.arms.graph import graph
 from recollect.recall.arms.keyword import keyword
 from recollect.recall.arms.semantic import semantic
@@ -85,10 +86,16 @@ class Line:
         self._turns = turns
         self._run = run
         self._deadline = deadline
+        self._left_behind = False
 
     @property
     def overdue(self) -> bool:
         return self._deadline.over
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the deadline kept anything from being looked at, or keeps the rest."""
+        return self._left_behind or self._deadline.over
 
     def start(self, name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
         """On a worker; or on this thread, when no deadline could come: where it would only wait, or
@@ -111,12 +118,21 @@ class Line:
             return _done(timed)
         return partial(_finish, future, timed, self._deadline)
 
+    def loaded(self, part: str, load: Callable[[], T]) -> T | None:
+        """A model; None where the deadline comes before it is loaded."""
+        left = self._deadline.left()
+        if left is None or not isinstance(load, Loading):
+            return load()
+        model = cast("Loading[T]", load)
+        return self.needed(part, lambda: model.within(left))
+
     def needed(self, part: str, answer: Callable[[], T]) -> T | None:
         """The answer; without it there is nothing to go on with, unless the deadline came first."""
         try:
             return answer()
-        except _Overdue:
-            self._run.degrade(part, "the deadline came first")
+        except Overdue as late:
+            self._left_behind = True
+            self._run.degrade(part, str(late))
         return None
 
     def awaited(self, part: str, answer: Callable[[], T]) -> T | None:
@@ -145,7 +161,9 @@ def retrieve(search: Search, embedder: Embedder, line: Line) -> Retrieved:
 
     if served is None:
         start_keyword()
-    embedded = line.start("embed", lambda: _embed(embedder, query.text), here=True)
+    embed = partial(_embed, embedder, query.text)
+    late = isinstance(embedder, NotYet)  # says so at once, though no time may be left to hear it
+    embedded = _done(embed) if late else line.start("embed", embed, here=True)
     out.vector, out.tokens = line.awaited("embed", embedded) or (None, None)
     if served is not None:
         gather = partial(served.gather, _ask(search, out.vector))
@@ -227,10 +245,6 @@ def _fail(error: Exception) -> NoReturn:
     raise error
 
 
-class _Overdue(Exception):
-    """The deadline came first."""
-
-
 def _finish(future: Future[T], work: Callable[[], T], deadline: Deadline) -> T:
     left = deadline.left()
     if left is None and future.cancel():
@@ -245,4 +259,4 @@ def _finish(future: Future[T], work: Callable[[], T], deadline: Deadline) -> T:
         if future.done():  # a timeout of its own, or done in the last moment
             return future.result()
         future.cancel()
-        raise _Overdue from None
+        raise Overdue from None
