@@ -152,6 +152,12 @@ def test_nothing_known_is_said_and_is_no_error(ask: Any) -> None:
     assert (ran.code, ran.out) == (0, "") and "nothing is known" in ran.err
 
 
+def test_a_floor_that_nothing_reaches_is_not_called_ignorance(ask: Any) -> None:
+    ran = ask("recall", "alice", "Where does Alice work?", "--min-score", "1")
+    assert (ran.code, ran.out) == (0, "") and "nothing is known" not in ran.err
+    assert "something is known about this, but nothing scores at least 1" in ran.err
+
+
 def test_markup_in_a_memory_is_only_text(ask: Any) -> None:
     assert (
         "[bold]deploy[/bold]" in ask("recall", "alice", "deploy script", "--explain", "-k", "1").out

@@ -107,6 +107,7 @@ def lookups(memory: Any) -> Iterator[tuple[str, Any]]:
 RECALLS: list[tuple[str, dict[str, Any]]] = [
     ("Where does Alice work?", {}),
     ("Where does Alice work?", {"types": []}),
+    ("Where does Alice work?", {"min_score": 1}),
     ("Why was the app late?", {"budget": "high", "expand_hops": 1, "types": ["world"]}),
     ("What happened?", {"temporal_window": ("2026-05-01", "2026-05-31")}),
     ("What happened?", {"temporal_window": ("2026-05-01T00:00:00Z", "2026-05-20T00:00:00Z")}),

@@ -92,6 +92,16 @@ async def test_noise_is_shown_to_who_sets_a_floor_of_zero(filled: recollect.Reco
     assert "noise" in {hit["band"] for hit in reply.data["results"]}
 
 
+async def test_a_floor_that_nothing_reaches_is_not_called_ignorance(
+    filled: recollect.Recollect,
+) -> None:
+    async with connected(filled) as agent:
+        reply = await agent("recall", query="Who runs the team?", min_score=1)
+    assert reply.data["results"] == [] and not reply.data["nothing_known"]
+    assert reply.data["under_floor"].startswith("nothing scores at least 1")
+    assert "Nothing is known" not in reply.text and "lower min_score" in reply.text
+
+
 async def test_what_could_not_be_searched_is_not_called_unknown(
     filled: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -263,6 +264,38 @@ def test_a_context_nobody_could_look_for_does_not_say_that_nothing_is_known(
     result = replace(found, results=(), degraded=late)
     assert "embed: the deadline came first" in result.as_context()
     assert "Nothing is known" not in result.as_context()
+
+
+@pytest.mark.parametrize("floors", [{"min_score": 1.0}, {"min_scores": {"final": 1.0}}])
+def test_what_lies_under_a_floor_is_known_all_the_same(
+    memory: Recollect, story: str, floors: dict[str, Any]
+) -> None:
+    result = memory.recall(story, "Who adopted a grey cat?", **floors)
+    assert not result.results and not result.nothing_known
+    assert (result.under_floor or "").startswith("nothing scores at least 1; the best scores 0.")
+    assert result.as_dict()["under_floor"] == result.under_floor
+
+
+def test_a_context_under_a_floor_says_which(memory: Recollect, story: str) -> None:
+    context = memory.recall(story, "Who adopted a grey cat?", min_score=1.0).as_context()
+    assert context.startswith("What is known about this cannot be given: nothing scores at least 1")
+
+
+def test_a_floor_under_relevance_is_named_as_such(memory: Recollect, story: str) -> None:
+    asked = memory.recall(story, "Who adopted a grey cat?", min_scores={"reranker": 1.0})
+    assert not asked.nothing_known and "min_scores.reranker" in (asked.under_floor or "")
+
+
+def test_a_floor_does_not_make_what_nobody_said_known(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "What is the boiling point of tungsten?", min_score=0.9)
+    assert result.nothing_known and result.under_floor is None
+    assert result.as_context() == "Nothing is known about this."
+
+
+def test_a_floor_that_something_reaches_is_not_spoken_of(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "Who adopted a grey cat?", min_score=0.3)
+    assert result.results and result.under_floor is None
+    assert "under_floor" not in result.as_dict()
 
 
 # --- scores, floor, bands ----------------------------------------------------------------------

@@ -156,6 +156,14 @@ def test_a_floor_leaves_only_what_reaches_it(http: httpx2.Client, trip: str) -> 
     assert [r["score"] for r in kept] == [max(scores)]
 
 
+def test_a_floor_that_nothing_reaches_is_not_called_ignorance(
+    http: httpx2.Client, trip: str
+) -> None:
+    found = recall(http, trip, "Where did Alice move?", min_score=1)
+    assert (found["results"], found["nothing_known"]) == ([], False)
+    assert found["under_floor"].startswith("nothing scores at least 1")
+
+
 def test_as_of_before_anything_was_told_nothing_is_known(http: httpx2.Client, trip: str) -> None:
     found = recall(http, trip, "Where did Alice move?", as_of="2020-01-01")
     assert (found["results"], found["nothing_known"]) == ([], True)

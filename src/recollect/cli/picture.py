@@ -50,6 +50,8 @@ def _headline(result: RecallResult, shown: int) -> None:
         talk(f"time asked for: {window_text(result.window)}")
     if result.nothing_known:
         talk("nothing is known about this" + ("; the nearest there is:" if shown else ""))
+    elif result.under_floor is not None:
+        talk(f"something is known about this, but {result.under_floor}")
 
 
 def _footer(result: RecallResult, shown: int) -> None:

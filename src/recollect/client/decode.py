@@ -181,6 +181,7 @@ def recalled(given: Json, bank: str, query: str, options: Json, ask: Ask) -> Rec
         entities=tuple(_entity_state(e, bank) for e in _part(given, "entities").values()),
         source_facts=tuple(memory(m, bank) for m in _part(given, "source_facts").values()),
         source_facts_truncated=given.get("source_facts_truncated", False),
+        under_floor=given.get("under_floor"),
     )
 
 

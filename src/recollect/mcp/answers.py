@@ -37,6 +37,8 @@ UNSEEN = (
     "Nothing was found, but not everything could be searched: it may be known all the same. Ask once "
     "more later, and do not guess."
 )
+UNREACHED = "Something is known about this, but {}. Ask with a lower min_score."
+TOO_LONG = "What is known about this is longer than max_tokens: ask with more of them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,10 @@ def recalled(result: RecallResult, found: Found, verbosity: Verbosity) -> Answer
     out: dict[str, Any] = {
         "bank": result.bank,
         "results": [hit_object(hit, verbosity) for hit in found.shown],
-        "nothing_known": _nothing(found) and not _unseen(result),
+        "nothing_known": _nothing(found) and result.nothing_known,
     }
+    if result.under_floor is not None:
+        out["under_floor"] = result.under_floor
     if found.given:
         out["already_given"] = [hit.id for hit in found.given]
     if found.more:
@@ -81,9 +85,13 @@ def _nothing(found: Found) -> bool:
     return not found.shown and not found.given
 
 
-def _unseen(result: RecallResult) -> bool:
-    """Whether a search that failed or was late may have found something."""
-    return bool(result.degraded) and not result.nothing_known
+def _why_nothing(result: RecallResult) -> str:
+    if result.nothing_known:
+        return UNKNOWN
+    if result.under_floor is not None:
+        return UNREACHED.format(result.under_floor)
+    # A search that failed or was late may have found something.
+    return UNSEEN if result.degraded else TOO_LONG
 
 
 def _notes(result: RecallResult, found: Found) -> list[str]:
@@ -102,7 +110,7 @@ def _notes(result: RecallResult, found: Found) -> list[str]:
     if found.more:
         notes.append(f"{found.more} more with a larger k.")
     if _nothing(found):
-        notes.append(UNSEEN if _unseen(result) else UNKNOWN)
+        notes.append(_why_nothing(result))
     notes += [f"Answered without {d.part}: {d.reason}." for d in result.degraded]
     return notes
 

@@ -74,6 +74,7 @@ _RECALLED = _object(
         "nothing_known": {"type": "boolean"},
         "advice": _TEXT,
     },
+    under_floor=_TEXT,
     already_given=_TEXTS,
     more=_WHOLE,
     conversation=_TEXT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -136,9 +137,19 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: Hits) 
 
 
 def _worth_telling(ranked: Ranked, rows: NDArray[np.int64]) -> bool:
-    """Whether the best that packing considered is more than noise, fitting or not: what is too long
-    for `max_tokens` is known all the same."""
+    """Whether the best of these is more than noise."""
     return len(rows) > 0 and float(ranked.pool.score[rows[0]]) >= bands_of(ranked)[1]
+
+
+def _under_floor(ranked: Ranked, rows: NDArray[np.int64], floor: float) -> str | None:
+    """Why nothing that is known was considered: whoever asks for certainty is not told ignorance."""
+    if not _worth_telling(ranked, ranked.rows) or _worth_telling(ranked, rows):
+        return None
+    best = float(ranked.pool.score[ranked.rows[0]])
+    if best >= floor:
+        return "nothing is as relevant as min_scores.reranker asks"
+    # Rounded down: the best must not read as if it reached the floor.
+    return f"nothing scores at least {floor:g}; the best scores {math.floor(100 * best) / 100:g}"
 
 
 def _looked(run: Run) -> bool:
@@ -152,6 +163,7 @@ def result_of(
     request: RecallRequest,
     ranked: Ranked,
     rows: NDArray[np.int64],
+    floor: float,
     hits: Hits,
     run: Run,
 ) -> RecallResult:
@@ -171,7 +183,8 @@ def result_of(
         window=ranked.query.window,
         timings=run.timings(),
         degraded=run.degraded,
-        nothing_known=_looked(run) and not _worth_telling(ranked, rows),
+        # Of all that was found: what a floor leaves out, or does not fit, is known all the same.
+        nothing_known=_looked(run) and not _worth_telling(ranked, ranked.rows),
         tokens=hits.tokens,
         cached=False,
         trace=_trace(view, ranked, run) if request.trace else None,
@@ -179,6 +192,7 @@ def result_of(
         entities=entities,
         source_facts=sources,
         source_facts_truncated=truncated,
+        under_floor=_under_floor(ranked, rows, floor),
     )
 
 

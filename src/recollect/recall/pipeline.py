@@ -14,7 +14,7 @@ from recollect.config import Settings
 from recollect.errors import ModelError
 from recollect.models.base import Embedder, Reranker
 from recollect.models.patience import within
-from recollect.recall.answer import Ranked, considered, packed, result_of
+from recollect.recall.answer import Ranked, considered, lowest, packed, result_of
 from recollect.recall.answerable import READ, answerable, asked_for, reason
 from recollect.recall.boost import boost, in_time, stand_back
 from recollect.recall.bridge import bridge
@@ -87,7 +87,7 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
         rows = considered(ranked, request, with_.settings)
         hits = packed(view, ranked, request, with_.settings)
         span.note(packed=len(hits), considered=len(rows))
-    return result_of(view, request, ranked, rows, hits, run)
+    return result_of(view, request, ranked, rows, lowest(request, with_.settings), hits, run)
 
 
 def similarity_floor(with_: Recalling, request: RecallRequest) -> float:

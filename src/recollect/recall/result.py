@@ -80,6 +80,7 @@ class RecallResult:
     entities: tuple[EntityState, ...] = ()
     source_facts: tuple[Memory, ...] = ()
     source_facts_truncated: bool = False
+    under_floor: str | None = None  # which floor left out all that is known, if one did
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
@@ -96,6 +97,8 @@ class RecallResult:
         return "\n".join(f"[{n}] {_line(hit.memory)}" for n, hit in enumerate(kept, 1))
 
     def _obstacle(self) -> str:
+        if self.under_floor is not None:
+            return self.under_floor
         if not self.degraded:
             return "it is longer than max_tokens"
         return "; ".join(f"{d.part}: {d.reason}" for d in self.degraded)
@@ -109,6 +112,8 @@ class RecallResult:
             "results": [hit_dict(hit, verbosity) for hit in self.results],
             "nothing_known": self.nothing_known,
         }
+        if self.under_floor is not None:
+            out["under_floor"] = self.under_floor
         if self.degraded:
             out["degraded"] = [{"part": d.part, "reason": d.reason} for d in self.degraded]
         if self.chunks:

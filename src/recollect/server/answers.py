@@ -121,6 +121,9 @@ class RecallAnswer(Answer):
     source_facts: dict[str, Fact] | None = None
     source_facts_truncated: bool | None = None
     nothing_known: bool = Field(description="Nothing in the bank answers this.")
+    under_floor: str | None = Field(
+        None, description="Which floor left out all that is known; only where one did."
+    )
     tokens: int
     window: WindowAnswer | None = Field(None, description="The time the query was read to mean.")
     cached: bool = False

@@ -74,6 +74,8 @@ def recalled(
         "degraded": degraded(result),
         "timings": {k: round(v, 3) for k, v in result.timings.items()},
     }
+    if result.under_floor is not None:
+        out["under_floor"] = result.under_floor
     if source_facts:
         out["source_facts_truncated"] = result.source_facts_truncated
     return out
