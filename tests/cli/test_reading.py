@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,22 @@ def test_why_not_names_the_stage_and_what_was_needed(ask: Any) -> None:
     memory_id = _first(ask, "E-1093")["id"]
     ran = ask("why", "alice", "What does Dana think?", memory_id, "--types", "opinion")
     assert "left at filter" in ran.out and "needed" in ran.out
+
+
+def test_why_as_of_a_time_is_headed_by_the_wording_of_then(run: Any, tmp_path: Path) -> None:
+    db, query = ("--db", tmp_path / "m.db"), "When does the depot open?"
+    told = run(*db, "retain", "b", "The depot opens at seven.", "--json").json["new"][0]
+    then = datetime.now(UTC).isoformat()
+    run(*db, "update", "b", told, "--text", "The depot opens at nine.")
+    assert run(*db, "why", "b", query, told).out.startswith("The depot opens at nine.")
+    ran = run(*db, "why", "b", query, told, "--as-of", then)
+    assert ran.out.startswith("The depot opens at seven.") and "nine" not in ran.out
+
+
+def test_why_of_what_a_filter_hides_is_headed_by_its_id(ask: Any) -> None:
+    memory_id = _first(ask, "E-1093")["id"]
+    ran = ask("why", "alice", "E-1093", memory_id, "--types", "opinion")
+    assert ran.out.startswith(memory_id) and "invoice" not in ran.out
 
 
 def test_load_shows_one_memory_whole(ask: Any) -> None:

@@ -154,6 +154,34 @@ def test_why_speaks_of_the_wording_that_was_known_then(memory: Recollect, histor
     assert then.rank == 1
 
 
+def test_why_gives_the_wording_of_then(memory: Recollect, history: str) -> None:
+    query = "When does the warehouse open?"
+    now = memory.why(history, query, "reworded").text
+    then = memory.why(history, query, "reworded", as_of=YESTERDAY).text
+    assert now == memory.load(history, "reworded").text
+    assert then is not None and "eight" in then and then != now
+
+
+def test_why_gives_no_wording_of_what_was_not_known_then(memory: Recollect, history: str) -> None:
+    why = memory.why(history, "When does the warehouse open?", "reworded", as_of="1990-01-01")
+    assert why.left_at == "filter" and why.text is None
+
+
+def test_why_gives_no_wording_of_what_tags_hide(memory: Recollect) -> None:
+    memory.retain("why-tags", {"id": "pin", "text": "The pin is 4711.", "tags": ["secret"]})
+    asked = memory.why(
+        "why-tags", "What is the pin?", "pin", tags=["open"], tags_match="any_strict"
+    )
+    assert asked.left_at == "filter" and asked.text is None
+
+
+def test_why_gives_the_wording_of_what_was_only_withdrawn(memory: Recollect) -> None:
+    memory.retain("why-gone", {"id": "pin", "text": "The pin is 4711."})
+    memory.invalidate("why-gone", "pin")
+    asked = memory.why("why-gone", "What is the pin?", "pin")
+    assert asked.left_at == "filter" and asked.text == "The pin is 4711."
+
+
 def test_expand_hops_follows_the_links_of_the_wording_known_then(memory: Recollect) -> None:
     memory.retain(
         "hops-then",

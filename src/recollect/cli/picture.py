@@ -183,12 +183,12 @@ def explanation_tree(explanation: Explanation) -> Tree:
     return grow(Tree(label(explanation), guide_style="dim"), explanation)
 
 
-def draw_why(answer: Why, memory: Memory) -> None:
+def draw_why(answer: Why) -> None:
     from rich.table import Table
     from rich.text import Text
 
     out = console()
-    out.print(Text(said(memory), style="bold"))
+    out.print(Text(flat(answer.text or answer.memory_id), style="bold"))
     if answer.returned:
         out.print(Text(f"returned as number {answer.rank}", style="green"))
     else:

@@ -115,7 +115,7 @@ def why(
         if session.json:
             emit(answer.as_dict())
         else:
-            draw_why(answer, memory.load(bank, memory_id))
+            draw_why(answer)
 
 
 def load(

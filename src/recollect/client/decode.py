@@ -280,6 +280,7 @@ def why(given: Json) -> Why:
             for s in given["stages"]
         ),
         None if given["explanation"] is None else explanation(given["explanation"]),
+        given["text"],
     )
 
 

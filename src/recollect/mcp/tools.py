@@ -101,6 +101,7 @@ _WHY = _object(
         "returned": {"type": "boolean"},
         "stages": {"type": "array", "items": {"type": "object"}},
     },
+    text={"type": ["string", "null"]},
     rank={"type": ["integer", "null"]},
     left_at={"type": ["string", "null"]},
 )

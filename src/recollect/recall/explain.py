@@ -170,10 +170,12 @@ class Why:
     left_at: str | None  # the stage at which it left, None when it was returned
     stages: tuple[StageVerdict, ...]
     explanation: Explanation | None
+    text: str | None = None  # as it was said at the time asked about; not what a filter hides
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "memory_id": self.memory_id,
+            "text": self.text,
             "query": self.query,
             "returned": self.returned,
             "rank": self.rank,

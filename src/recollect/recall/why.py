@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 
 from recollect.errors import NotFound
+from recollect.language.passage import said
 from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
 from recollect.recall.answerable import READ, reason
 from recollect.recall.arms.graph import PER_ENTITY, SEEDS
@@ -29,19 +30,14 @@ def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, ru
             hint="ids come from retain, recall and memories",
         )
     memory = view.load([key])[key]
-    stages = [_filter(view, request, key, memory)]
-    if not stages[0].passed:
-        return Why(memory_id, request.query, False, None, "filter", tuple(stages), None)
+    passed = _filter(view, request, key, memory)
+    seen = passed.passed or request.allowed == Filter()  # or it is only withdrawn: nobody hides it
+    text = said(memory.speaker, memory.text) if seen else None
+    begun = Why(memory_id, request.query, False, None, "filter", (passed,), None, text)
+    if not passed.passed:
+        return begun
     ranked = rank(with_, view, request, run)
-    found = _direct(
-        with_,
-        view,
-        request,
-        ranked,
-        Why(memory_id, request.query, False, None, None, tuple(stages), None),
-        key,
-        run,
-    )
+    found = _direct(with_, view, request, ranked, replace(begun, left_at=None), key, run)
     if found.returned or not request.expand_hops:
         return found
     return _brought_along(with_, view, request, ranked, found)

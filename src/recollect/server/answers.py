@@ -140,6 +140,9 @@ class Verdict(Answer):
 
 class WhyAnswer(Answer):
     memory_id: str
+    text: str | None = Field(
+        description="As it was said at the time asked about; null where a filter hides it."
+    )
     query: str
     returned: bool
     rank: int | None

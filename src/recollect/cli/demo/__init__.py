@@ -145,7 +145,7 @@ def _show_why_not(memory: Recollect) -> None:
     answer, wanted = _why_not(memory)
     _heading("why not: where a memory was left behind, and what it would have needed")
     show(f'$ recollect why {BANK} "{WHY_NOT[0]}" {wanted.id} --min-score 0.2')
-    draw_why(answer, wanted)
+    draw_why(answer)
 
 
 def _as_json(memory: Recollect, retained: int, hits: int | None) -> dict[str, Any]:
