@@ -72,9 +72,15 @@ def test_a_file_that_cannot_be_read_is_refused_and_its_name_not_kept(
     assert own("banks", "--json").code == 2  # nothing was stored, and no file made
 
 
+@pytest.mark.parametrize("name", ["missing.md", "missing.jsonl", "result.json"])
+def test_a_file_that_is_not_there_is_no_text(own: Any, name: str) -> None:
+    ran = own("retain", "b", name)
+    assert ran.code == 2 and "no file at" in ran.err
+
+
 def test_words_that_are_no_file_are_words(own: Any) -> None:
-    own("retain", "b", "chat.json", "cats/dogs", "notes")
-    assert sorted(_texts(own)) == ["cats/dogs", "chat.json", "notes"]
+    own("retain", "b", "chat.py", "cats/dogs", "notes")
+    assert sorted(_texts(own)) == ["cats/dogs", "chat.py", "notes"]
 
 
 def test_a_folder_s_name_is_refused_with_what_to_do_instead(

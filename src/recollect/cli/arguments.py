@@ -134,11 +134,11 @@ def decoded(raw: bytes, where: str) -> str:
 def looks_like_a_file(text: str) -> bool:
     """An argument that names a file, rather than words to remember: of a kind that retain reads, or one
     that is there; that it cannot be read is then said, in place of keeping its name."""
-    from recollect.retain.files import LINES_SUFFIXES, TEXT_SUFFIXES
+    from recollect.retain.files import KNOWN_SUFFIXES
 
     if "\n" in text or len(text) > 1024:
         return False
-    known = Path(text).suffix.lower() in (TEXT_SUFFIXES | LINES_SUFFIXES) - {""}
+    known = Path(text).suffix.lower() in KNOWN_SUFFIXES
     if " " in text.strip():
         return known and _is_there(text)
     return known or (bool(text) and _is_there(text))

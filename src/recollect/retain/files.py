@@ -17,6 +17,8 @@ from recollect.retain.exports import conversations, slack_names
 TEXT_SUFFIXES = {".md", ".markdown", ".txt", ".text", ""}
 LINES_SUFFIXES = {".jsonl", ".ndjson"}
 WHOLE_SUFFIXES = {".json"}
+# What names a file, there or not.
+KNOWN_SUFFIXES = (TEXT_SUFFIXES | LINES_SUFFIXES | WHOLE_SUFFIXES) - {""}
 _FORMS = {"content", "text", "turns", "facts"}
 # Frontmatter that a memory has a field for; the rest is kept as metadata.
 _AUTHORED = {
