@@ -296,3 +296,12 @@ def test_chunks_cover_all_text_once(lines: list[str]) -> None:
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     covered = {place for a, b in spans for place in range(a, b)}
     assert all(place in covered for place, char in enumerate(text) if not char.isspace())
+
+
+@pytest.mark.parametrize("text", ["May 3: dentist", "April 2023: moved to Rome", "June 3rd: exam"])
+def test_a_date_before_a_colon_is_nobody_who_speaks(text: str) -> None:
+    assert [(s.speaker, s.text) for s in statements(text)] == [(None, text)]
+
+
+def test_a_name_that_is_a_month_speaks() -> None:
+    assert [s.speaker for s in statements("April: I went home.")] == ["April"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 __all__ = ["ROLES", "Said", "is_note", "is_role", "is_titled", "may_speak", "speaks", "word_set"]
@@ -31,6 +32,13 @@ _NOT_SPEAKERS = word_set("""note notes warning todo fixme example examples summa
     cause effect http https key value type location price cost total deadline owner priority
     description decision decisions action actions agenda attendees reminder fact lesson""")
 
+# "May 3: dentist" and "April 2023: moved to Rome" tell when; April alone may well speak.
+_DATE = re.compile(
+    r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august"
+    r"|september|october|november|december)\.? (?:\d\d?(?:st|nd|rd|th)?(?: \d{4})?|\d{4})",
+    re.IGNORECASE,
+)
+
 
 def is_role(speaker: str | None) -> bool:
     """Whether it is a part in a chat ("Assistant") rather than somebody's name."""
@@ -38,7 +46,9 @@ def is_role(speaker: str | None) -> bool:
 
 
 def is_note(label: str) -> bool:
-    return label.split()[0].lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS
+    if label.split()[0].lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS:
+        return True
+    return _DATE.fullmatch(label) is not None
 
 
 def may_speak(label: str) -> bool:

@@ -137,6 +137,46 @@ def test_open_ends_stay_open(phrase: str, start: str | None, end: str | None) ->
     assert days(phrase) == (start, end)
 
 
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("in December 9999", "9999-12-01", "9999-12-31"),
+        ("31 Dec 9999", "9999-12-31", "9999-12-31"),
+        ("Dec 31, 9999.", "9999-12-31", "9999-12-31"),
+        ("9999年12月31日", "9999-12-31", "9999-12-31"),
+        ("since March 3000, so they say", "3000-03-01", None),
+        ("5 March 2150", "2150-03-05", "2150-03-06"),
+        ("On March 5 3000 people came", "2026-03-05", "2026-03-06"),
+    ],
+)
+def test_a_far_year_after_a_month_is_that_year(phrase: str, start: str, end: str | None) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize("text", ["May 5000 people", "3000年", "We sold 5000.", "in 9999"])
+def test_thousands_of_anything_are_no_far_year(text: str) -> None:
+    assert read_times(text, NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("March 2023: moved to Rome", "2023-03-01"),
+        ("Summer 2022: interned at Acme", "2022-06-01"),
+        ("May 3, 2024: dentist", "2024-05-03"),
+    ],
+)
+def test_a_time_may_stand_before_a_colon(text: str, start: str) -> None:
+    assert days(text)[0] == start
+
+
+@pytest.mark.parametrize(
+    "text", ["Chapter 2023: The end", "Room 2023: closed", "Ratio 2023:1990", "April: I went home"]
+)
+def test_what_stands_before_a_colon_is_not_always_a_time(text: str) -> None:
+    assert read_times(text, NOW) == ()
+
+
 def test_a_bare_month_is_the_latest_that_has_begun() -> None:
     assert days("in November") == ("2026-11-01", "2026-12-01")
     assert days("in December") == ("2025-12-01", "2026-01-01")

@@ -87,7 +87,7 @@ def unit(moment: datetime, grain: Grain) -> Span:
     start = floor(moment, grain)
     try:
         return start, add(start, grain, 1)
-    except OverflowError:
+    except (OverflowError, ValueError):  # of days and of months
         return start, datetime.max
 
 

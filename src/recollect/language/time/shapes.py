@@ -258,6 +258,10 @@ def _year(match: re.Match[str]) -> Made:
     return "YEAR", int(match[0])
 
 
+def _far_year(match: re.Match[str]) -> Made:
+    return "FARYEAR", int(match[0])
+
+
 def _signed(match: re.Match[str]) -> Made:
     return "SIGN", 1 if match[0] == "+" else -1
 
@@ -296,7 +300,9 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
         lambda match: _fraction(re.match(r"(\d)/(\d)", match[0]) or match),
     ),
     (r"\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+", _number),
-    (r"[12]\d{3}(?![\d:]|[.,]\d)", _year),
+    (r"[12]\d{3}(?!:?\d|[.,]\d)", _year),
+    # Of so many of anything, what is counted comes next: a year ends what is said, or 年 follows.
+    (r"[3-9]\d{3}(?=\s?年|\s*(?:[.,;:!?)\]]+(?:\s|$)|$))", _far_year),
     (r"[+-](?=\s?\d)", _signed),
 ]
 _LETTERS = frozenset({"q", "h", "fy", "cy", "fiscal", "financial", "'", "+", "-"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.language.time.calendar import SEASON_START, Span, add, iso_week, unit, units
@@ -60,6 +60,16 @@ def date(_: Context, said: MonthDay) -> Period:
 @rule("T", "MD comma|ofonly|in|dash? YEAR", "MD comma|ofonly|in|dash? yearword YEAR")
 def date_of_year(_: Context, said: MonthDay, number: int) -> Period:
     return narrow(year(number), month_day(*said))
+
+
+@rule("T", "MD comma|ofonly|in|dash? FARYEAR")
+def date_of_far_year(_: Context, said: MonthDay, number: int) -> Period:
+    return unit_at(datetime(number, *said), Grain.DAY, "date")
+
+
+@rule("T", "MONTH comma|ofonly|in? FARYEAR")
+def month_of_far_year(_: Context, month: int, number: int) -> Period:
+    return unit_at(datetime(number, month, 1), Grain.MONTH, "month")
 
 
 @rule("T", "MD comma|dash NUM")

@@ -5,7 +5,12 @@ from __future__ import annotations
 from recollect.language.time.calendar import unit
 from recollect.language.time.grammar import rule
 from recollect.language.time.period import Context, Period, months, narrow, weekday, year
-from recollect.language.time.rules.dates import MonthDay, edge_of
+from recollect.language.time.rules.dates import (
+    MonthDay,
+    date_of_far_year,
+    edge_of,
+    month_of_far_year,
+)
 from recollect.language.time.rules.ranges import after_time, before_time, join, since, until
 from recollect.language.time.rules.relative import few_units, relative_series, unit_from_now
 from recollect.language.time.shapes import Num, decade_year
@@ -55,6 +60,17 @@ def marked_ordinal(_: Context, number: Num) -> int:
 @rule("T", "YEAR yearpost")
 def marked_year(_: Context, number: int) -> Period:
     return year(number)
+
+
+@rule("T", "FARYEAR yearpost MD")
+def marked_far_date(context: Context, number: int, said: MonthDay) -> Period:
+    return date_of_far_year(context, said, number)
+
+
+@rule("T", "FARYEAR yearpost MONTHN")
+def marked_far_month(context: Context, number: int, month: int) -> Period:
+    """Never 3000年 alone, which are mostly 3,000 years."""
+    return month_of_far_year(context, month, number)
 
 
 @rule("MONTHN", "NUM monthpost")
