@@ -9,6 +9,7 @@ import statistics
 import sys
 
 import sets
+from arguments import no_options
 from machine import SKIPPED
 from recollect.language.tokens import count_tokens
 
@@ -16,6 +17,7 @@ ANSWER = 40  # memories packed together
 
 
 def main() -> None:
+    no_options(__doc__)
     try:
         import bpe_openai  # pyright: ignore
     except ImportError:

@@ -101,7 +101,7 @@ def test_an_option_that_cannot_be_used_is_refused_before_anything_is_measured(
     assert options[0] in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("script", ["abstain", "hooks", "lean"])
+@pytest.mark.parametrize("script", ["abstain", "hooks", "lean", "tokens"])
 def test_help_is_not_taken_for_a_wish_to_begin(script: str) -> None:
     path = BENCHMARKS / f"{script}.py"
     asked = [sys.executable, str(path), "--help"]
