@@ -306,6 +306,8 @@ def main() -> None:
     parser.add_argument("--embedder", default=None)
     parser.add_argument("--reranker", default=None)
     given = parser.parse_args()
+    if given.cross and given.model is None:
+        parser.error("--cross keeps what is written for a model: name it with --model")
     MODEL.update({k: v for k in ("embedder", "reranker") if (v := getattr(given, k))})
     if given.step == "collect":
         collect()

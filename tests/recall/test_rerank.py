@@ -300,23 +300,26 @@ TALK = [
 ]
 
 
-def test_a_cross_encoder_reads_a_turn_with_the_one_before(
-    reopen: Callable[..., Recollect],
-) -> None:
+def read_of_the_answer(reopen: Callable[..., Recollect]) -> str:
+    """What the cross-encoder was shown of the last turn."""
     other, reader = crossed(reopen, "welder")
     other.retain("talk", [{"turns": TALK}])
     other.recall("talk", "What does the girlfriend do?", min_score=0.0)
     (read,) = [p for p in reader.read if p.endswith("A welder, from Chattanooga.")]
+    return read
+
+
+def test_a_cross_encoder_reads_a_turn_with_the_one_before(
+    reopen: Callable[..., Recollect],
+) -> None:
+    read = read_of_the_answer(reopen)
     assert "previous turn: Thurston: And what does she do?: Odalys: A welder" in read
 
 
 def test_a_cross_encoder_reads_short_turns_with_the_two_before(
     reopen: Callable[..., Recollect],
 ) -> None:
-    other, reader = crossed(reopen, "welder")
-    other.retain("talk", [{"turns": TALK}])
-    other.recall("talk", "What does the girlfriend do?", min_score=0.0)
-    (read,) = [p for p in reader.read if p.endswith("A welder, from Chattanooga.")]
+    read = read_of_the_answer(reopen)
     first = "previous turn: Odalys: He has a girlfriend now, eight months already!:"
     assert f"{first} previous turn: Thurston:" in read
 
