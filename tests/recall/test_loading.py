@@ -156,6 +156,16 @@ async def test_an_async_recall_does_not_wait_for_an_embedder_that_loads(
     assert parts(result)["embed"] == LOADING.format("embedder")
 
 
+def test_why_does_not_wait_for_an_embedder_that_loads(
+    slow_embedder: Slow, cold: Callable[..., Recollect], memory: Recollect, diary: str
+) -> None:
+    asked = memory.memories(diary)[0].id
+    found = cold().why(diary, QUERY, asked, deadline_ms=400)
+    assert not slow_embedder.go_on.is_set()
+    says = {stage.stage: stage.says for stage in found.stages}
+    assert says["semantic"] == f"the arm did not run: embed: {LOADING.format('embedder')}"
+
+
 def test_a_deadline_that_is_kept_while_models_load_changes_nothing(
     cold: Callable[..., Recollect], memory: Recollect, diary: str
 ) -> None:
@@ -180,6 +190,18 @@ def test_a_deadline_does_not_wait_for_a_reranker_that_loads(
     slow_reranker.go_on.set()
     before = cold(reranker="late-interaction").recall(diary, QUERY)
     assert [hit.id for hit in result] == [hit.id for hit in before]
+
+
+def test_why_does_not_wait_for_a_reranker_that_loads(
+    slow_reranker: Slow, cold: Callable[..., Recollect], diary: str
+) -> None:
+    other = cold()
+    _ = other.embedder
+    best = other.recall(diary, QUERY, deadline_ms=3000).results[0]
+    found = other.why(diary, QUERY, best.id, deadline_ms=3000)
+    assert not slow_reranker.go_on.is_set()
+    says = {stage.stage: stage.says for stage in found.stages}
+    assert says["rerank"].endswith(f"; without cross-encoder: {LOADING.format('reranker')}")
 
 
 def test_a_reranker_that_was_not_waited_for_reads_for_the_next_and_is_loaded_once(

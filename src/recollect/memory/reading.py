@@ -119,14 +119,18 @@ class Reading(Parts):
     @checked
     def why(self, bank: str, query: str, memory_id: str, **options: Unpack[RecallOptions]) -> Why:
         """Why a memory was, or was not, returned for a query: stage by stage."""
+        begun = time.perf_counter()
         from recollect.recall.why import why
 
         request = self._request(bank, query, options)
+        self._load_meanwhile(query, request)
         view = self._store.recall_view(bank)
-        self._checked(bank, view.model)
+        clock = _clock(begun, request.deadline_ms)
+        recalling = self._ready(bank, view, clock, request.deadline_ms)
         request = self._configured(bank, view.seq, request, options)
-        with Run(name="why", bank=bank) as run:
-            return why(self._recalling, view, request, memory_id, run)
+        spent = 0.0 if request.deadline_ms is None else time.perf_counter() - clock
+        with Run(name="why", bank=bank, waited=spent) as run:
+            return why(recalling, view, request, memory_id, run)
 
     def _load_meanwhile(self, query: str, request: RecallRequest) -> None:
         """Before the first recall: models and words load while the bank is read."""

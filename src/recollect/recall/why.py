@@ -21,6 +21,8 @@ from recollect.storage.base import EVERYTHING, Filter, Found, Keys, View
 from recollect.telemetry import Run
 from recollect.types import Arm, Memory, Window
 
+RERANKERS = ("rerank", "cross-encoder")  # as a run names what it had to do without
+
 
 def why(with_: Recalling, view: View, request: RecallRequest, memory_id: str, run: Run) -> Why:
     key = view.key_of(memory_id, request.allowed.as_of)
@@ -64,7 +66,7 @@ def _direct(
     row = ranked.pool.at(key)
     if row is None:
         return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
-    stages += [_fused(ranked, row), _reranked(ranked, row, with_)]
+    stages += [_fused(ranked, row), _reranked(ranked, row, with_, run)]
     stages += [*_bridged(view, ranked, row), _boosted(ranked, row)]
     stages.append(_answerable(view, ranked))
     verdict, place = _packed(view, ranked, row, request, with_)
@@ -273,12 +275,15 @@ def _fused(ranked: Ranked, row: int) -> StageVerdict:
     )
 
 
-def _reranked(ranked: Ranked, row: int, with_: Recalling) -> StageVerdict:
+def _reranked(ranked: Ranked, row: int, with_: Recalling, run: Run) -> StageVerdict:
     bridged = ranked.pool.bridged
     relevance = float((ranked.pool.relevance if bridged is None else bridged.own)[row])
     late = ranked.pool.signals.get("late")
     seen = late is not None and not bool(np.isnan(late[row]))
     says = f"relevance {relevance:.3f}" + ("" if seen or late is None else ", not reranked")
+    for failed in run.degraded:
+        if failed.part in RERANKERS:
+            says += f"; without {failed.part}: {failed.reason}"
     needed = (
         None if seen or late is None else f"a fused rank within {with_.settings.rerank_candidates}"
     )
