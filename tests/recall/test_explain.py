@@ -390,6 +390,13 @@ def test_why_under_the_keyword_floor_says_so(memory: Recollect, story: str) -> N
     assert stage(why, "keyword").needed == "at least 90"
 
 
+def test_why_does_not_take_floors_of_arms_for_ignorance(memory: Recollect, story: str) -> None:
+    floors = {"semantic": 0.99, "keyword": 90.0}
+    query = "Does Alice know who adopted a grey cat?"  # by her name alone her job is found
+    says = stage(memory.why(story, query, "job", min_scores=floors), "answerable").says
+    assert says.startswith("something is known, but nothing that answers it reaches min_scores.")
+
+
 def test_why_as_of_a_time_after_it_was_withdrawn_says_so(memory: Recollect) -> None:
     memory.retain("withdrawn", [{"id": "port", "text": "The server port is 8080."}])
     memory.invalidate("withdrawn", "port")

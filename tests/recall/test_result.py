@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from recollect import Band, Recollect
 from recollect.errors import NotFound
+from recollect.recall import floors
+from recollect.recall.hits import Ranked
+from recollect.recall.pipeline import Recalling, rank
+from recollect.recall.request import RecallRequest
 from recollect.recall.result import shorten
+from recollect.storage.base import View
+from recollect.telemetry import Run
 from recollect.types import Degradation
 
 ANCHOR = "2026-11-15T12:00:00Z"
@@ -286,8 +292,44 @@ def test_a_floor_under_relevance_is_named_as_such(memory: Recollect, story: str)
     assert not asked.nothing_known and "min_scores.reranker" in (asked.under_floor or "")
 
 
-def test_a_floor_does_not_make_what_nobody_said_known(memory: Recollect, story: str) -> None:
-    result = memory.recall(story, "What is the boiling point of tungsten?", min_score=0.9)
+HIGH = {"semantic": 0.99, "keyword": 90.0}  # floors of arms
+
+
+def test_floors_of_arms_are_not_taken_for_ignorance(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "Who adopted a grey cat?", min_scores=HIGH)
+    assert not result.results and not result.nothing_known
+    assert result.under_floor == (
+        "nothing that answers it reaches min_scores.semantic (0.99) or min_scores.keyword (90)"
+    )
+    assert result.under_floor in result.as_context()
+
+
+def test_a_floor_of_one_arm_is_not_taken_for_ignorance(memory: Recollect, story: str) -> None:
+    result = memory.recall(
+        story, "Who adopted a grey cat?", without=["keyword"], min_scores={"semantic": 0.99}
+    )
+    assert not result.nothing_known
+    assert result.under_floor == "nothing that answers it reaches min_scores.semantic (0.99)"
+
+
+def test_what_could_not_be_looked_for_under_a_floor_may_be_known(
+    memory: Recollect, story: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
+        run.degrade("semantic", "the deadline came first")
+        return rank(with_, view, request, run)
+
+    monkeypatch.setattr(floors, "rank", late)
+    result = memory.recall(story, "What is the boiling point of tungsten?", min_scores=HIGH)
+    assert not result.nothing_known and result.under_floor is None
+    assert [each.part for each in result.degraded] == ["semantic"]
+
+
+@pytest.mark.parametrize("given", [{"min_score": 0.9}, {"min_scores": HIGH}])
+def test_a_floor_does_not_make_what_nobody_said_known(
+    memory: Recollect, story: str, given: dict[str, Any]
+) -> None:
+    result = memory.recall(story, "What is the boiling point of tungsten?", **given)
     assert result.nothing_known and result.under_floor is None
     assert result.as_context() == "Nothing is known about this."
 

@@ -152,7 +152,7 @@ def _under_floor(ranked: Ranked, rows: NDArray[np.int64], floor: float) -> str |
     return f"nothing scores at least {floor:g}; the best scores {math.floor(100 * best) / 100:g}"
 
 
-def _looked(run: Run) -> bool:
+def looked(run: Run) -> bool:
     """Whether everything looked that was to. Where one could not, nobody knows that nothing is known:
     without the query's meaning even its very words count for hardly anything."""
     return SEARCHES.isdisjoint(part.part for part in run.degraded)
@@ -184,7 +184,7 @@ def result_of(
         timings=run.timings(),
         degraded=run.degraded,
         # Of all that was found: what a floor leaves out, or does not fit, is known all the same.
-        nothing_known=_looked(run) and not _worth_telling(ranked, ranked.rows),
+        nothing_known=looked(run) and not _worth_telling(ranked, ranked.rows),
         tokens=hits.tokens,
         cached=False,
         trace=_trace(view, ranked, run) if request.trace else None,

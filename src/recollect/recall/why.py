@@ -13,6 +13,7 @@ from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
 from recollect.recall.answerable import READ, reason
 from recollect.recall.arms.graph import PER_ENTITY, SEEDS
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning, matched
+from recollect.recall.floors import left_out
 from recollect.recall.pack import needed, pack
 from recollect.recall.pipeline import Recalling, rank, similarity_floor
 from recollect.recall.relevance import in_window
@@ -68,7 +69,8 @@ def _direct(
         return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
     stages += [_fused(ranked, row), _reranked(ranked, row, with_, run)]
     stages += [*_bridged(view, ranked, row), _boosted(ranked, row)]
-    stages.append(_answerable(view, ranked))
+    under = None if ranked.verdict.known else left_out(with_, view, request, run)[0]
+    stages.append(_answerable(view, ranked, under))
     verdict, place = _packed(view, ranked, row, request, with_)
     return replace(
         so_far,
@@ -324,13 +326,16 @@ def _boosted(ranked: Ranked, row: int) -> StageVerdict:
     )
 
 
-def _answerable(view: View, ranked: Ranked) -> StageVerdict:
-    """Of all that was found, not of this memory: whether it is taken for an answer."""
+def _answerable(view: View, ranked: Ranked, under: str | None) -> StageVerdict:
+    """Of all that was found, not of this memory: whether it is taken for an answer; `under` is which floor
+    left out what would be."""
     verdict = ranked.verdict
     numbers = {"score": verdict.score, "floor": verdict.floor, **verdict.signals}
     if verdict.known:
         says = f"something is known: {verdict.score:.2f} of at least {verdict.floor:g}"
         return StageVerdict("answerable", True, says, numbers=numbers)
+    if under is not None:
+        return StageVerdict("answerable", False, f"something is known, but {under}", "lower floors")
     read = view.load(ranked.pool.keys[ranked.rows[:READ]].tolist()).values()
     says = f"nothing is known: {reason(verdict, ranked.query, read)}"
     return StageVerdict("answerable", False, says, f"at least {verdict.floor:g}", numbers)
