@@ -266,6 +266,13 @@ def _signed(match: re.Match[str]) -> Made:
     return "SIGN", 1 if match[0] == "+" else -1
 
 
+# Of so many of anything, what is counted comes next. A year ends what is said, or 年 follows, or what nobody counts. "In
+# May 3000 and in June 4000" are counts; of 9999, which stands for ever, nobody counts so many.
+_ENDED = r"\s?年|\s*(?:[.,;:!?)\]]+(?:\s|$)|$)"
+_UNCOUNTED = (
+    "with|mit|avec|con|com|the|i|we|you|he|she|it|they|unless|because|when|while|if|though|although"
+)
+_LINKS = "and|or|at|in|on|for|by|to|from|as|und|oder|bis|et|ou|y|o|e"
 _AMPM = r"((?:\s?[ap]\.?\s?m\b\.?)|(?<=\d)[ap]\b)"
 _Shape = tuple[re.Pattern[str], Callable[[re.Match[str]], Made]]
 _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
@@ -301,8 +308,7 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
     ),
     (r"\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+", _number),
     (r"[12]\d{3}(?!:?\d|[.,]\d)", _year),
-    # Of so many of anything, what is counted comes next: a year ends what is said, or 年 follows.
-    (r"[3-9]\d{3}(?=\s?年|\s*(?:[.,;:!?)\]]+(?:\s|$)|$))", _far_year),
+    (rf"[3-9]\d{{3}}(?={_ENDED}|\s+(?:{_UNCOUNTED})\b)|9999(?=\s+(?:{_LINKS})\b)", _far_year),
     (r"[+-](?=\s?\d)", _signed),
 ]
 _LETTERS = frozenset({"q", "h", "fy", "cy", "fiscal", "financial", "'", "+", "-"})
