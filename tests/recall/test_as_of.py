@@ -123,6 +123,46 @@ def test_the_context_of_then_does_not_say_since_replaced(memory: Recollect, hist
     assert "since replaced" in now.as_context()
 
 
+@pytest.fixture(scope="module")
+def observed(memory: Recollect) -> str:
+    """An observation and the facts it was made from; all of them changed since."""
+    facts = [
+        {"id": "car", "text": "Eva bought a red car.", "timestamp": "2025-01-01"},
+        {"id": "boat", "text": "Eva bought a boat.", "timestamp": "2025-01-02"},
+        {
+            "id": "rich",
+            "text": "Eva is well off.",
+            "timestamp": "2025-02-01",
+            "type": "observation",
+            "source_ids": ["car", "boat"],
+        },
+    ]
+    memory.retain("observed", facts)
+    memory.update("observed", "car", text="Eva bought a green car.")
+    memory.supersede("observed", "boat", "car")
+    memory.supersede("observed", "rich", "car")
+    return "observed"
+
+
+def test_what_a_hit_of_then_brings_along_carries_no_mark_of_later_corrections(
+    memory: Recollect, observed: str
+) -> None:
+    asked = {"include_source_facts": True, "include_entities": True}
+    then = memory.recall(observed, "Is Eva well off?", as_of="2025-06-01", **asked)
+    (eva,) = then.entities
+    assert {m.text for m in then.source_facts} == {"Eva bought a red car.", "Eva bought a boat."}
+    assert [m.id for m in eva.observations] == ["rich"]
+    for brought in (*then.source_facts, *eva.observations):
+        assert (brought.state, brought.superseded_by) == (State.ACTIVE, None)
+
+
+def test_a_preferred_observation_stands_for_the_facts_as_they_were_worded_then(
+    memory: Recollect, observed: str
+) -> None:
+    asked = {"as_of": "2025-06-01", "prefer_observations": True}
+    assert texts(memory, observed, "Is Eva well off? Her car?", **asked) == {"Eva is well off."}
+
+
 def test_a_newer_statement_replaces_an_older_from_when_it_was_made(memory: Recollect) -> None:
     memory.retain(
         "jobs", {"text": "Alice works at Google.", "id": "google", "timestamp": "2024-03-01"}

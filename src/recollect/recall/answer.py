@@ -16,7 +16,7 @@ from recollect.recall.hits import Hits, Packed, Ranked, band_of, bands_of
 from recollect.recall.pack import pack, pack_chunks
 from recollect.recall.request import RecallRequest
 from recollect.recall.result import RecallResult, Trace
-from recollect.recall.then import columns_then, memories_then
+from recollect.recall.then import load_then, memories_then
 from recollect.storage.base import Filter, ServedView, Usage, View
 from recollect.telemetry import Run
 from recollect.types import Arm, ArmScore, Explanation, Hit, Memory, MemoryType, StageScores
@@ -52,7 +52,7 @@ def chosen(
     rows = considered(ranked, request, settings)
     if not request.prefer_observations:
         return rows
-    return without_sources(view, ranked.pool, rows, request.max_tokens)
+    return without_sources(view, ranked.pool, rows, request)
 
 
 def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> Hits:
@@ -124,8 +124,7 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: Hits) 
             best[target] = hop
     room = request.max_tokens - sum(memory.tokens for memory in hits.memories)
     out: list[Hit] = []
-    targets = columns_then(view, view.columns(np.array(sorted(best), np.int64)), as_of)
-    loaded = memories_then(view, view.load(best), targets, as_of)
+    loaded = load_then(view, best, as_of)
     for key, hop in sorted(best.items(), key=lambda e: (-e[1].score, e[0])):
         if key in loaded:
             memory = loaded[key]

@@ -3,7 +3,7 @@ from; and leaving those facts out where the observations are preferred."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recollect.recall.pack import pack
 from recollect.recall.pool import Pool
 from recollect.recall.request import RecallRequest
+from recollect.recall.then import load_then
 from recollect.storage.base import Filter, Keys, View
 from recollect.types import EntityState, Memory, MemoryType
 
@@ -34,7 +35,7 @@ def entity_states(view: View, keys: Keys, request: RecallRequest) -> tuple[Entit
     wanted = list(names)[:NAMED]
     allowed = replace(request.allowed, types=frozenset({MemoryType.OBSERVATION}))
     found = [keys[::-1].tolist() for keys, _ in view.naming(wanted, allowed, OBSERVED)]
-    observed = view.load({key for keys in found for key in keys})
+    observed = load_then(view, {key for keys in found for key in keys}, allowed.as_of)
     room = request.max_entity_tokens
     out: list[EntityState] = []
     for entity, about in zip(wanted, found, strict=True):
@@ -65,31 +66,33 @@ def source_facts(
 
 
 def without_sources(
-    view: View, pool: Pool, rows: NDArray[np.int64], max_tokens: int
+    view: View, pool: Pool, rows: NDArray[np.int64], request: RecallRequest
 ) -> NDArray[np.int64]:
     """Rows less the facts that an observation in the answer was made from. What is freed lets
     others in, observations too, so it is looked at until nothing changes."""
     while True:
-        taken = pack(pool, rows, max_tokens)
+        taken = pack(pool, rows, request.max_tokens)
         kinds = pool.columns.type[taken] if taken else ()
         keys = [int(pool.keys[r]) for r, k in zip(taken, kinds, strict=True) if k == _OBSERVATION]
-        made_from = {s for m in view.load(keys).values() for s in _sources(view, m)}
+        made_from = {
+            s for m in view.load(keys).values() for s in _sources(view, m, request.allowed.as_of)
+        }
         kept = rows[~np.isin(pool.keys[rows], np.array(sorted(made_from), np.int64))]
         if len(kept) == len(rows):
             return rows
         rows = kept
 
 
-def _sources(view: View, observation: Memory) -> Mapping[int, Memory]:
-    keys = (view.key_of(i) for i in observation.source_ids)
-    return view.load([k for k in keys if k is not None])
+def _sources(view: View, observation: Memory, as_of: int | None) -> list[int]:
+    """The facts it was made from, in the wording that was known then."""
+    keys = (view.key_of(i, as_of) for i in observation.source_ids)
+    return [k for k in keys if k is not None]
 
 
 def _visible(view: View, observation: Memory, allowed: Filter) -> Iterable[Memory]:
-    """Its sources that the filter lets through, in the wording that was known then."""
-    found = (view.key_of(i, allowed.as_of) for i in observation.source_ids)
-    keys = np.array([k for k in found if k is not None], np.int64)
-    return view.load(keys[view.allows(keys, allowed)].tolist()).values()
+    """Its sources that the filter lets through."""
+    keys = np.array(_sources(view, observation, allowed.as_of), np.int64)
+    return load_then(view, keys[view.allows(keys, allowed)].tolist(), allowed.as_of).values()
 
 
 def _fitting(memories: Iterable[Memory], room: int) -> tuple[Sequence[Memory], int]:

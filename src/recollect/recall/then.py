@@ -3,7 +3,7 @@ was still open, and what was told again later had not been."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,14 @@ def columns_then(view: View, columns: Columns, as_of: int | None) -> Columns:
     columns = replace(columns, state=np.where(still, _ACTIVE, columns.state))
     told = view.mentions(columns.keys, as_of)
     return _untold(columns, _memories(view.load(told), told)) if told else columns
+
+
+def load_then(view: View, keys: Collection[int], as_of: int | None) -> Mapping[int, Memory]:
+    """Memories as they were known then."""
+    if as_of is None:
+        return view.load(keys)
+    columns = columns_then(view, view.columns(np.array(sorted(keys), np.int64)), as_of)
+    return memories_then(view, view.load(keys), columns, as_of)
 
 
 def memories_then(
