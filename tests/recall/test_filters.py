@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from recollect import Arm, Recollect
 from recollect.language.dates import to_micros
+from recollect.recall.companions import lets_see
 from recollect.recall.pipeline import rank
-from recollect.recall.request import recall_request
+from recollect.recall.request import recall_request, tag_filter
 from recollect.telemetry import Run
 
 from .banks import only, view_of
@@ -298,6 +299,53 @@ def test_source_text_tells_nothing_that_the_tags_hide(memory: Recollect) -> None
         "The launch will be in Oslo."
     ]
     assert {c.document_id for c in board.chunks} > {"meeting"}
+
+
+LAUNCH, PRICE = "The launch of the Falcon is in May.", "The Falcon will cost five euros."
+MEETING = [
+    {"speaker": "Ann", "text": LAUNCH, "tags": ["all"], "time": "2026-01-01"},
+    {"speaker": "Ben", "text": PRICE, "tags": ["board"], "time": "2026-03-01"},
+]
+
+
+def chunks_for(memory: Recollect, bank: str, **options: Any) -> list[str]:
+    asked = {"include_chunks": True, **options}
+    result = memory.recall(bank, "When is the launch of the Falcon?", **asked)
+    assert LAUNCH in {hit.text for hit in result}
+    return [chunk.text for chunk in result.chunks if LAUNCH in chunk.text]
+
+
+def test_source_text_does_not_tell_a_secret_because_it_was_told_before(memory: Recollect) -> None:
+    memory.retain("again", {"turns": MEETING[1:], "document_id": "earlier"})
+    retained = memory.retain("again", {"turns": MEETING, "document_id": "meeting"})
+    assert retained.known
+    for seen, count in (["all"], 0), (["all", "board"], 1):
+        assert len(chunks_for(memory, "again", tags=seen, tags_match="any_strict")) == count
+
+
+def test_source_text_does_not_tell_a_secret_because_it_was_withdrawn(memory: Recollect) -> None:
+    _, price = memory.retain("taken-back", {"turns": MEETING, "document_id": "meeting"}).ids
+    memory.invalidate("taken-back", price)
+    for seen, count in (["all"], 0), (["all", "board"], 1):
+        assert len(chunks_for(memory, "taken-back", tags=seen, tags_match="any_strict")) == count
+
+
+def test_source_text_does_not_tell_what_was_said_later(memory: Recollect) -> None:
+    ids = memory.retain("later", {"turns": MEETING, "document_id": "meeting"}).ids
+    memory.update(
+        "later", ids[0], context="on the phone"
+    )  # its words were said in January all the same
+    assert chunks_for(memory, "later", as_of="2026-02-01") == []
+    assert len(chunks_for(memory, "later", as_of="2026-03-01")) == 1
+
+
+@given(wanted=groups, held=st.lists(st.sampled_from(TAGS), max_size=3, unique=True))
+def test_source_text_is_judged_by_tags_as_hits_are(
+    wanted: Mapping[str, Any], held: list[str]
+) -> None:
+    expression = tag_filter(None, "any", [wanted])
+    assert expression is not None
+    assert lets_see(expression, {*held}) == group(wanted, {*held})
 
 
 def test_sources_of_an_observation_are_filtered_like_hits(memory: Recollect) -> None:

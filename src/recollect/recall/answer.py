@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput
-from recollect.recall.companions import entity_states, source_facts, without_sources
+from recollect.recall.companions import (
+    entity_states,
+    source_chunks,
+    source_facts,
+    without_sources,
+)
 from recollect.recall.hits import Hits, Packed, Ranked, band_of, bands_of
 from recollect.recall.pack import pack, pack_chunks
 from recollect.recall.request import RecallRequest
 from recollect.recall.result import RecallResult, Trace
 from recollect.recall.then import load_then, memories_then
-from recollect.storage.base import Filter, ServedView, Usage, View
+from recollect.storage.base import ServedView, Usage, View
 from recollect.telemetry import Run
-from recollect.types import Arm, ArmScore, Explanation, Hit, Memory, MemoryType, StageScores
+from recollect.types import Arm, ArmScore, Explanation, Hit, MemoryType, StageScores
 
 HOP_FACTOR = 0.5  # a neighbour brought in by expand_hops, of its parent's score
 HOP_PARENTS = 10
@@ -167,7 +172,7 @@ def result_of(
     run: Run,
 ) -> RecallResult:
     memories = hits.memories
-    wanted = _sources(view, memories, request.allowed) if request.include_chunks else []
+    wanted = source_chunks(view, memories, request.allowed) if request.include_chunks else []
     chunks = pack_chunks(wanted, view.chunks(wanted), request.max_chunk_tokens) if wanted else ()
     entities = entity_states(view, hits.keys, request) if request.include_entities else ()
     sources, truncated = (), False
@@ -193,18 +198,6 @@ def result_of(
         source_facts_truncated=truncated,
         under_floor=_under_floor(ranked, rows, floor),
     )
-
-
-def _sources(view: View, memories: Sequence[Memory], allowed: Filter) -> list[str]:
-    """The chunks behind the hits. One in which something was said that the tags hide would tell it,
-    so it stays away."""
-    chunks = [m.chunk_id for m in memories if m.chunk_id]
-    if allowed.tags is None or not chunks:
-        return chunks
-    said = view.said_in(chunks)
-    keys = np.array(sorted({key for keys in said.values() for key in keys}), np.int64)
-    seen = set(keys[view.allows(keys, Filter(tags=allowed.tags))].tolist())
-    return [chunk for chunk in chunks if seen.issuperset(said.get(chunk, ()))]
 
 
 def _trace(view: View, ranked: Ranked, run: Run) -> Trace:

@@ -1,19 +1,21 @@
-"""What an answer brings along: who is named in it, and the facts its observations were made
-from; and leaving those facts out where the observations are preferred."""
+"""What an answer brings along: who is named in it, where it was read, and the facts its observations
+were made from; and leaving those facts out where the observations are preferred."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.language.dates import to_micros
 from recollect.recall.pack import pack
 from recollect.recall.pool import Pool
 from recollect.recall.request import RecallRequest
 from recollect.recall.then import load_then
-from recollect.storage.base import Filter, Keys, View
+from recollect.storage.base import Filter, Keys, TagExpression, TagLeaf, View
 from recollect.types import EntityState, Memory, MemoryType
 
 OBSERVED = 5  # observations looked at of one entity
@@ -63,6 +65,40 @@ def source_facts(
         truncated = truncated or len(fitting) < len(facts)
         out |= {m.id: m for m in fitting}
     return tuple(out.values()), truncated
+
+
+def source_chunks(view: View, memories: Iterable[Memory], allowed: Filter) -> list[str]:
+    """The chunks that memories were read in. One in which something was said that the tags hide, or that
+    was said only later, would tell it, so it stays away."""
+    chunks = [m.chunk_id for m in memories if m.chunk_id]
+    if not chunks or (allowed.tags is None and allowed.as_of is None):
+        return chunks
+    said = view.said_in(chunks)
+    loaded = view.load({key for keys in said.values() for key in keys})
+    told = {key for key, memory in loaded.items() if _may_be_told(memory, allowed)}
+    return [chunk for chunk in chunks if told.issuperset(said.get(chunk, ()))]
+
+
+def _may_be_told(memory: Memory, allowed: Filter) -> bool:
+    """Whether its words may be shown, whatever became of it: withdrawn, it is no less of a secret."""
+    first = memory.mentioned_at or memory.created_at
+    if allowed.as_of is not None and first is not None and to_micros(first) > allowed.as_of:
+        return False
+    return allowed.tags is None or lets_see(allowed.tags, {*memory.tags})
+
+
+def lets_see(wanted: TagExpression, held: AbstractSet[str]) -> bool:
+    """Whether a filter shows what holds these tags; stores say so of what can be recalled."""
+    if isinstance(wanted, TagLeaf):
+        if wanted.match == "exact":
+            return held == {*wanted.tags}
+        hits = [tag in held for tag in wanted.tags]
+        hit = any(hits) if wanted.match.startswith("any") else all(hits)
+        return hit or (not held and not wanted.match.endswith("_strict"))
+    parts = [lets_see(part, held) for part in wanted.parts]
+    if wanted.operator == "not":
+        return not parts[0]
+    return all(parts) if wanted.operator == "and" else any(parts)
 
 
 def without_sources(

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from recollect.language.terms import query_terms, term_hash
-from recollect.storage.base import Batch, Filter, NewDocument, Store, TagLeaf, TagNode
+from recollect.storage.base import (
+    Batch,
+    Filter,
+    NewDocument,
+    NewEvidence,
+    Retire,
+    Store,
+    TagLeaf,
+    TagNode,
+)
 from recollect.testing.claims import DEEP, same_ranking
 from recollect.testing.reference import BANK, Reference, made_up
 from recollect.types import Chunk, MemoryType, State
@@ -168,6 +177,21 @@ class ReadingContract:
             "diary#0": [1000, 1002],
             "diary#1": [1001],
         }
+
+    def test_a_chunk_knows_what_it_tells_again_and_what_was_withdrawn(self) -> None:
+        chunks = tuple(Chunk(f"diary#{n}", "diary", n, "…") for n in range(2))
+        told = next(m for m in self.filled().memories if m.memory.state is State.ACTIVE)
+        first = replace(told.memory, id="first", chunk_id="diary#0", document_id="diary")
+        batch = Batch(
+            documents=[NewDocument("diary", b"1", None, (), {}, chunks)],
+            memories=[replace(told, key=1000, memory=first)],
+            evidence=[NewEvidence(told.key, 1, "diary", "diary#1", "…")],
+        )
+        self.store.commit(BANK, lambda _: batch)
+        withdrawn = Batch(retire=[Retire(1000, State.INVALIDATED, 2)])
+        self.store.commit(BANK, lambda _: withdrawn)
+        found = self.store.view(BANK).said_in(c.id for c in chunks)
+        assert {c: list(k) for c, k in found.items()} == {"diary#0": [1000], "diary#1": [told.key]}
 
     def test_a_document_is_as_long_as_its_lines(self) -> None:
         self.filled()

@@ -175,14 +175,19 @@ class SqliteView(IndexedView):
     def said_in(self, chunk_ids: Iterable[str]) -> Mapping[str, Sequence[int]]:
         wanted = orjson.dumps(list(dict.fromkeys(chunk_ids))).decode()
         rows = self._execute(
-            """SELECT c.id, m.n FROM json_each(?2) w JOIN chunks c ON c.bank = ?1 AND c.id = w.value
+            """WITH asked AS (SELECT c.id, c.document_id FROM json_each(?2) w
+              JOIN chunks c ON c.bank = ?1 AND c.id = w.value)
+            SELECT c.id, m.n & ?3 AS key FROM asked c
             JOIN memories m ON m.bank = ?1 AND m.document_id = c.document_id AND m.chunk_id = c.id
-            WHERE m.state IN ('active', 'superseded') ORDER BY m.n""",
-            (self.number, wanted),
+            WHERE m.state <> 'revised'
+            UNION SELECT c.id, e.key FROM asked c
+            JOIN evidence e ON e.bank = ?1 AND e.document_id = c.document_id AND e.chunk_id = c.id
+            ORDER BY key""",
+            (self.number, wanted, KEY_MASK),
         )
         out: dict[str, list[int]] = {}
-        for chunk_id, n in rows:
-            out.setdefault(chunk_id, []).append(n & KEY_MASK)
+        for chunk_id, key in rows:
+            out.setdefault(chunk_id, []).append(key)
         return out
 
     def document_hash(self, document_id: str) -> bytes | None:

@@ -88,8 +88,12 @@ WHERE c.bank_id = %(bank)s AND c.id = ANY(%(ids)s)
 -- name: said_in
 SELECT c.id, m.key FROM chunks c
 JOIN memories m ON m.bank_id = %(bank)s AND m.document_id = c.document_id AND m.chunk_id = c.id
-WHERE c.bank_id = %(bank)s AND c.id = ANY(%(ids)s) AND m.state IN ('active', 'superseded')
-ORDER BY m.key
+WHERE c.bank_id = %(bank)s AND c.id = ANY(%(ids)s) AND m.state <> 'revised'
+UNION
+SELECT c.id, e.key FROM chunks c
+JOIN evidence e ON e.bank_id = %(bank)s AND e.document_id = c.document_id AND e.chunk_id = c.id
+WHERE c.bank_id = %(bank)s AND c.id = ANY(%(ids)s)
+ORDER BY 2
 
 -- name: document_hash
 SELECT d.hash FROM documents d WHERE d.bank_id = %(bank)s AND d.id = %(id)s
