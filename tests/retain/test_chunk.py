@@ -305,3 +305,17 @@ def test_a_date_before_a_colon_is_nobody_who_speaks(text: str) -> None:
 
 def test_a_name_that_is_a_month_speaks() -> None:
     assert [s.speaker for s in statements("April: I went home.")] == ["April"]
+
+
+@pytest.mark.parametrize(
+    "text", ["3. März 2023 zogen wir um.", "12. Mai: Zahnarzt", "4. April 2023: Umzug nach Rom"]
+)
+def test_the_number_of_a_day_begins_no_list(text: str) -> None:
+    assert [s.text for s in statements(text)] == [text]
+
+
+def test_items_may_begin_with_a_month() -> None:
+    assert [s.text for s in statements("1. April showers\n2. May flowers")] == [
+        "April showers",
+        "May flowers",
+    ]

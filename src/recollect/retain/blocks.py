@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from recollect.retain.chats import Thread
+from recollect.retain.entries import date_of
 from recollect.retain.speakers import Said, is_role
 from recollect.retain.talk import Talk, label_end, talk_in
 
@@ -19,6 +20,11 @@ _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,})\s*$")
 _ITEM = re.compile(r"(\s*)(?:[-*+•–]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
+# "3. März" is a day: its number begins no item of a list.
+_DAY = re.compile(
+    r"\s*\d{1,2}\.\s+(?:Jan(?:uar|\.)|Jänner|Feb(?:ruar|\.)|März|Mai|Juni|Juli|Okt(?:ober|\.)|Dez(?:ember|\.)"
+    r"|(?:April|August|September|November)[\s,:]+(?:19|20)\d\d)(?!\w)"
+)
 _TABLE = re.compile(r"\s*\|.*\|\s*$")
 _OPENING = re.compile(r"\s*(```+|~~~+)[^`]*$")
 
@@ -41,6 +47,7 @@ class _Line:
     start: int
     code: bool = False  # between fences: nothing in it is a heading, nor does anybody speak
     below: str = ""  # the two lines after it, where a form of chat is read
+    dated: bool = False  # one of several of a paragraph that open with a date
 
     @property
     def end(self) -> int:
@@ -117,11 +124,11 @@ def _orphan(headings: _Headings) -> Iterator[Block]:
 
 def _lines(text: str) -> list[_Line]:
     found = text.split("\n")
-    code = _fenced(found)
+    code, dated = _fenced(found), _dated(found)
     lines: list[_Line] = []
     start = 0
     for number, line in enumerate(found):
-        lines.append(_Line(line, start, number in code))
+        lines.append(_Line(line, start, number in code, dated=number in dated))
         start += len(line) + 1
     return lines
 
@@ -142,6 +149,19 @@ def _fenced(lines: list[str]) -> set[int]:
     return found
 
 
+def _dated(lines: list[str]) -> set[int]:
+    """The lines that open with a date, where a paragraph has several: a single one may be where prose was wrapped."""
+    found: set[int] = set()
+    paragraph: set[int] = set()
+    for number, line in enumerate([*lines, ""]):
+        if line.strip():
+            paragraph |= {number} if date_of(line) else set()
+        else:
+            found |= paragraph if len(paragraph) > 1 else set()
+            paragraph = set()
+    return found
+
+
 def _heading(lines: list[_Line], index: int) -> tuple[int, str, int] | None:
     line = lines[index]
     match = _HEADING.match(line.text)
@@ -159,7 +179,7 @@ def _opens(line: _Line) -> Kind:
         return "code"
     if _TABLE.match(line.text):
         return "table"
-    if _ITEM.match(line.text):
+    if _ITEM.match(line.text) and not _DAY.match(line.text):
         return "item"
     return "paragraph"
 
@@ -192,7 +212,7 @@ def _while(lines: list[_Line], index: int, holds: Callable[[_Line], bool]) -> in
 def _continues(line: _Line, talk: Talk, *, indented: bool) -> bool:
     if _opens(line) != "paragraph" or _HEADING.match(line.text) or _turn(line, talk):
         return False
-    return not indented or line.text[:1].isspace()
+    return line.text[:1].isspace() if indented else not line.dated
 
 
 def _after_fence(lines: list[_Line], index: int) -> int:

@@ -11,9 +11,11 @@ from hashlib import blake2b
 import orjson
 
 from recollect.ids import new_id
+from recollect.language.time import TimeExpression
 from recollect.language.tokens import count_tokens
 from recollect.retain.blocks import blocks
 from recollect.retain.chunk import chunk, statements
+from recollect.retain.entries import dates
 from recollect.retain.items import Fact, Item, Relation
 from recollect.retain.reading import Reader
 from recollect.retain.stamps import Stamps
@@ -119,9 +121,10 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
     stamps = Stamps.of(found.stamp for found in told)
     # Stamps name no zone: "today" is the day of whoever gave it, as his own clock shows it.
     seen = shared.said_at and shared.said_at.astimezone(shared.zone or UTC).replace(tzinfo=UTC)
+    days = dates([(found.text, found.heading) for found in told], shared.zone or UTC)
     facts = [
         replace(
-            shared,
+            _happened(shared, day),
             text=found.text,
             context=_joined(shared.context, found.heading),
             speaker=found.speaker or shared.speaker,
@@ -130,9 +133,19 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
             dated=shared.dated or said_at is not None,
             chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
         )
-        for found, said_at in ((found, stamps.said_at(found.stamp, seen)) for found in told)
+        for found, day in zip(told, days, strict=True)
+        for said_at in [stamps.said_at(found.stamp, seen)]
     ]
     return facts, [piece.text for piece in pieces]
+
+
+def _happened(shared: Fact, day: TimeExpression | None) -> Fact:
+    """Dated by the lines around it, unless the caller says when it was."""
+    if day is None or day.range is None or shared.occurred_start or shared.occurred_end:
+        return shared
+    grain = day.grain.value if day.grain else None
+    start, end = day.range.start, day.range.end
+    return replace(shared, occurred_start=start, occurred_end=end, occurred_grain=grain)
 
 
 def _by_reader(
