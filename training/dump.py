@@ -200,9 +200,13 @@ def blend(tuned: Arrays, original: Arrays, share: float) -> Arrays:
     }
 
 
+def depth(weights: Arrays) -> int:
+    return 1 + max(int(k.split(".")[2]) for k in weights if k.startswith("encoder."))
+
+
 def load_embedder(tuned: Arrays, original: Arrays, share: float) -> Embedder:
     mixed = original | blend(tuned, original, share)
-    model = Embedder(mixed, 6, TOKEN_DIMENSIONS)
+    model = Embedder(mixed, depth(tuned), TOKEN_DIMENSIONS)
     model.project.weight.data = torch.tensor(tuned["project.weight"])
     model.weigh.weight.data = torch.tensor(tuned["weigh.weight"])
     model.weigh.bias.data = torch.tensor(tuned["weigh.bias"])

@@ -45,7 +45,7 @@ from train import (
     sentence_vectors,
     set_rate,
 )
-from weights import WORDS, Arrays, unpack
+from weights import WORDS, Arrays, thinned, unpack
 
 LAYERS = (0, 2, 5)  # of the embedder, from which the student starts
 ROWS, NEAR, HELD = 2048, 8192, 2048
@@ -56,15 +56,8 @@ TEXTS = 1200
 
 
 def beginning(embedder: Arrays, words: Arrays) -> Embedder:
-    """Some layers of the embedder, numbered anew, and its heads."""
-    chosen: Arrays = {WORDS: words[WORDS]}
-    for name, value in embedder.items():
-        parts = name.split(".")
-        if parts[0] == "encoder":
-            if int(parts[2]) not in LAYERS:
-                continue
-            parts[2] = str(LAYERS.index(int(parts[2])))
-        chosen[".".join(parts)] = value
+    """Some layers of the embedder, and its heads."""
+    chosen = thinned(embedder, LAYERS) | {WORDS: words[WORDS]}
     student = Embedder(chosen, len(LAYERS), TOKEN_DIMENSIONS)
     student.project.weight.data = torch.tensor(chosen["project.weight"])
     student.weigh.weight.data = torch.tensor(chosen["weigh.weight"])

@@ -2,6 +2,7 @@
 
     python training/train.py teacher --seconds 300
     python training/train.py students --seconds 480
+    python training/train.py finder --rate 1e-4 --budget 196608 --seconds 1300    # docs/why.md
 
 Reads `data/` (from prepare.py), `minilm/` and `gte/` (from weights.py) under training/.cache,
 writes `state/` there. Budgets are wall-clock seconds: the schedule follows the clock.
@@ -27,13 +28,18 @@ from torch.utils.data import DataLoader
 import ship
 from bert import Bert, CrossEncoder, Embedder, late_list_scores, late_scores
 from lists import CLS, LIST, SEP, Batches, Corpus, pad
-from weights import Arrays, unpack
+from weights import Arrays, thinned, unpack
 
 CACHE = Path(__file__).parent / ".cache"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOKEN_DIMENSIONS = 64
 DEPTHS = (6,)
 READER_DEPTHS = (8, 12)
+# Of gte-small's twelve layers these make the best embedder before any training; the first eight make none.
+FINDER_LAYERS = (0, 1, 2, 4, 6, 8, 9, 10)
+FINDER_ROUNDS = 3  # of mining: misses that are near to the student as it is by then
+# Scales of cosines in the losses. What they push apart decides what a cosine means, to links, floors and duplicates.
+SENTENCE_SCALE, LATE_SCALE = 3.30, 3.54
 MINED = 24
 LOG_EVERY = 200
 SAVED_EVERY = 0.2  # of a run
@@ -466,13 +472,65 @@ def train_reader(args: argparse.Namespace) -> None:
     save(reader.arrays(), "reader")
 
 
-def load_reader(resume: bool) -> CrossEncoder:
+def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
     gte = unpack(CACHE / "gte" / "weights.npz")
     if not resume:
-        return CrossEncoder(gte, READER_DEPTHS).to(DEVICE)
+        return CrossEncoder(gte, depths).to(DEVICE)
     from dump import load_cross
 
-    return load_cross(unpack(CACHE / "state" / "reader.npz"), gte, READER_DEPTHS)
+    return load_cross(unpack(CACHE / "state" / "reader.npz"), gte, depths)
+
+
+def train_finder(args: argparse.Namespace) -> None:
+    """An embedder from gte-small, taught by the judge where it read, and by the cross-encoder elsewhere."""
+    torch.manual_seed(10 + args.resume)
+    corpus = load_corpus(args.limit)
+    gte = unpack(CACHE / "gte" / "weights.npz")
+    finder = load_finder(gte, args.resume)
+    teacher = load_reader(resume=True, depths=()).eval().requires_grad_(False)
+    skip = skipped(corpus)
+    opts = [optimiser(finder, args.rate)]
+    progress, seen = clock(args.seconds), 0
+    for part in range(FINDER_ROUNDS):
+        finder.eval()
+        mine(corpus, finder.bert)
+        if not args.limit:
+            judged(corpus) if part == 0 else keep_judged(corpus)
+        finder.train()
+        seed = 101 + part + FINDER_ROUNDS * args.resume
+        for step, batch in enumerate(loader(corpus, args.budget, seed, args.workers)):
+            if progress() >= (part + 1) / FINDER_ROUNDS:
+                break
+            if not batch["answered"].all():
+                continue  # what nobody told only a cross-encoder can see
+            set_rate(opts, progress())
+            with torch.no_grad(), autocast():
+                small = teacher(batch["pair"].long(), batch["type"].long())[-1].view(-1, LIST)
+            taught, drop = correct(teach(small, batch["judged"]))
+            losses, orders = learn((finder, None), opts, batch, taught, drop, skip)
+            seen += len(taught)
+            if step % LOG_EVERY == 0:
+                print(
+                    f"finder {progress():.3f} step {step} rows {seen} losses {[round(x.item(), 3) for x in losses]} top1 teacher/taught/late {tops(small, taught, *orders)}",
+                    flush=True,
+                )
+        save(finder.arrays(), "finder")
+
+
+def load_finder(gte: Arrays, resume: bool) -> Embedder:
+    from dump import load_embedder
+
+    if resume:
+        finder = load_embedder(unpack(CACHE / "state" / "finder.npz"), gte, 1.0)
+    else:
+        finder = Embedder(thinned(gte, FINDER_LAYERS), len(FINDER_LAYERS), TOKEN_DIMENSIONS)
+    for scale, value in (
+        (finder.sentence_scale, SENTENCE_SCALE),
+        (finder.late_scale, LATE_SCALE),
+    ):
+        scale.data.fill_(value)
+        scale.requires_grad_(False)
+    return finder.to(DEVICE)
 
 
 def train_embedder(args: argparse.Namespace) -> None:
@@ -514,8 +572,8 @@ def load_students(minilm: Arrays) -> tuple[Embedder, CrossEncoder]:
     from dump import load_cross, load_embedder
 
     embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
-    embedder.late_scale.data.fill_(3.54)
-    embedder.sentence_scale.data.fill_(3.30)
+    embedder.late_scale.data.fill_(LATE_SCALE)
+    embedder.sentence_scale.data.fill_(SENTENCE_SCALE)
     state = CACHE / "state" / f"{cross_name()}.npz"
     words = minilm if state.stem == "cross" else unpack(CACHE / "gte" / "weights.npz")
     return embedder, load_cross(unpack(state), words)
@@ -543,7 +601,9 @@ def save(arrays: Arrays, name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("stage", choices=["teacher", "students", "embedder", "further", "reader"])
+    parser.add_argument(
+        "stage", choices=["teacher", "students", "embedder", "further", "reader", "finder"]
+    )
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
@@ -560,6 +620,7 @@ def main() -> None:
         "embedder": train_embedder,
         "further": train_further,
         "reader": train_reader,
+        "finder": train_finder,
     }
     stages[args.stage](args)
 

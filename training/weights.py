@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,19 @@ def from_onnx(path: Path) -> Arrays:
             parts = node.name.strip("/").split("/")[:-1]
             weights[".".join(parts) + ".weight"] = tensors[node.input[1]].T
     return {k: v.astype(np.float32) for k, v in weights.items() if v.dtype != np.int64}
+
+
+def thinned(weights: Arrays, layers: Sequence[int]) -> Arrays:
+    """Some of the layers, numbered anew; everything else as it is."""
+    found: Arrays = {}
+    for name, value in weights.items():
+        parts = name.split(".")
+        if parts[0] == "encoder":
+            if int(parts[2]) not in layers:
+                continue
+            parts[2] = str(layers.index(int(parts[2])))
+        found[".".join(parts)] = value
+    return found
 
 
 def main(wheel: str, gte: str, out: str) -> None:

@@ -1,0 +1,140 @@
+"""Compare embedders in training on development queries, as sentence vectors and as token vectors.
+
+    python training/compare.py sets DEV.json.gz                      # once, where recollect is installed
+    python training/compare.py measure DEV.json.gz finder 1.0 0.8    # a state, blended with its base by these shares
+
+What recall reads is written to a file first, so that a machine with a GPU needs neither recollect nor the sets. Prints
+recall@10 / NDCG@10 of the cosine, of MaxSim over the best 300, and of both added after standardising them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parent.parent
+# (set, units kept, queries kept of each bank)
+PLAN = (
+    ("friendsqa", 2000, None),
+    ("timeqa", 2500, None),
+    ("chats", None, 40),
+    ("assistants", None, 40),
+    ("notes", None, 60),
+    ("answers", None, 40),
+    ("realmem", None, 130),
+    ("lifebench", 1500, 60),
+)
+NEAREST, PASSAGE_MOST, QUERY_MOST = 300, 254, 128
+LATE_WEIGHT = 2.0
+GAINS = 1 / np.log2(np.arange(2, 12))
+
+Collection = dict[str, Any]
+
+
+def write_sets(path: Path) -> None:
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.sets import read, sample
+
+    from recollect.eval.splits import Split
+
+    found: dict[str, list[Collection]] = {}
+    for name, units, queries in PLAN:
+        banks = (sample(b, units, queries) for b in read(name, Split.DEVELOPMENT).banks)
+        found[name] = [c for c in map(collection, banks) if c["queries"]]
+        print(name, sum(len(c["queries"]) for c in found[name]), "queries")
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        json.dump(found, file)
+
+
+def collection(bank: Any) -> Collection:
+    place = {unit.id: i for i, unit in enumerate(bank.units)}
+    texts = [passage(unit, bank.units[i - 1] if i else None) for i, unit in enumerate(bank.units)]
+    asked = [(q.text, [place[g] for g in q.gold if g in place]) for q in bank.queries]
+    return {"texts": texts, "queries": [(text, gold) for text, gold in asked if gold]}
+
+
+def passage(unit: Any, before: Any) -> str:
+    """The form recall gives a memory to the embedder in."""
+    from lists import short_date
+
+    parts = [short_date(unit.time)] if unit.time else []
+    if unit.speaker and before is not None and before.speaker:
+        parts.append(f"previous turn: {before.speaker}: {before.text[:200]}:")
+    return " ".join([*parts, *([f"{unit.speaker}:"] if unit.speaker else []), unit.text])
+
+
+def measure(path: Path, name: str, shares: list[float]) -> None:
+    from dump import load_embedder
+    from train import CACHE, FINDER_LAYERS
+    from weights import thinned, unpack
+
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        sets = json.load(file)
+    tuned = unpack(CACHE / "state" / f"{name}.npz")
+    if name == "finder":
+        base = thinned(unpack(CACHE / "gte" / "weights.npz"), FINDER_LAYERS)
+    else:
+        base = unpack(CACHE / "minilm" / "weights.npz")
+    for share in shares:
+        report(f"{name} {share}", load_embedder(tuned, base, share), sets)
+
+
+def report(label: str, model: Any, sets: dict[str, list[Collection]]) -> None:
+    from dump import Scorer
+
+    scorer = Scorer(model, None)
+    means: list[NDArray[np.float64]] = []
+    for name, collections in sets.items():
+        each = [row for c in collections for row in orders(scorer, c)]
+        means.append(100 * np.mean(each, axis=0))
+        print(f"{label} {name}: {line(means[-1])}", flush=True)
+    print(f"{label} mean: {line(np.mean(means, axis=0))}", flush=True)
+
+
+def line(figures: NDArray[np.float64]) -> str:
+    names = ("cosine", "late", "both")
+    return ", ".join(f"{n} {r:.1f} / {g:.1f}" for n, (r, g) in zip(names, figures, strict=True))
+
+
+def orders(scorer: Any, c: Collection) -> list[list[tuple[float, float]]]:
+    """Of every query, how the three orders do."""
+    vectors, tokens, _, keep = scorer.encode(scorer.ids(c["texts"], PASSAGE_MOST))
+    asked = scorer.ids([text for text, _ in c["queries"]], QUERY_MOST)
+    queries, query_tokens, weights, _ = scorer.encode(asked)
+    cosines = (queries @ vectors.T).cpu().numpy()
+    found: list[list[tuple[float, float]]] = []
+    for i, (_, gold) in enumerate(c["queries"]):
+        near = np.argsort(-cosines[i], kind="stable")[:NEAREST]
+        cosine = cosines[i][near]
+        late = scorer.late(query_tokens[i], weights[i], tokens[near], keep[near])
+        both = standard(cosine) + LATE_WEIGHT * standard(late)
+        found.append([at_ten(near, scores, gold) for scores in (cosine, late, both)])
+    return found
+
+
+def standard(x: NDArray[Any]) -> NDArray[np.float32]:
+    x = x.astype(np.float32)
+    return (x - x.mean()) / (x.std() + 1e-6)
+
+
+def at_ten(near: NDArray[np.intp], scores: NDArray[Any], gold: list[int]) -> tuple[float, float]:
+    best = np.isin(near[np.argsort(-scores, kind="stable")[:10]], gold)
+    ideal = GAINS[: min(10, len(gold))].sum()
+    return float(best.sum() / len(gold)), float((GAINS[: len(best)] * best).sum() / ideal)
+
+
+def main(step: str, path: str, *rest: str) -> None:
+    if step == "sets":
+        write_sets(Path(path))
+    else:
+        measure(Path(path), rest[0], [float(share) for share in rest[1:] or ("1.0",)])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
