@@ -53,6 +53,34 @@ Bo 🐝, [12.03.2024 14:06:10]
 [In reply to Ann Lee]
 Hi"""
 
+SLACK_DAYS = """Monday, March 4th
+Ann Lee
+  11:58 AM
+Hello there
+12:01
+second
+Today
+
+Bob Smith
+  2:07 PM
+When do you fly?
+Ann Lee
+  2:08 PM
+Today
+2:09
+really
+----- Tuesday, March 5th, 2024 -----
+New
+Bob Smith
+  2:07 PM
+good"""
+TEAMS = """[10:32 AM] Jane Doe
+Shall we ship?
+It is late.
+[10:33 AM] Smith, Bob (Guest)
+
+Yes: today"""
+
 TALKS = {
     "irssi": (
         IRSSI,
@@ -140,6 +168,41 @@ TALKS = {
             ("Zed", "Build ok"),
         ],
     ),
+    "Slack with days": (
+        SLACK_DAYS,
+        [
+            ("Ann Lee", "Hello there"),
+            ("Ann Lee", "second"),
+            ("Bob Smith", "When do you fly?"),
+            ("Ann Lee", "Today"),
+            ("Ann Lee", "really"),
+            ("Bob Smith", "good"),
+        ],
+    ),
+    "Teams": (
+        TEAMS,
+        [("Jane Doe", "Shall we ship?\nIt is late."), ("Bob Smith", "Yes: today")],
+    ),
+    "Teams with days": (
+        "[3/4 10:32 AM] Jane Doe\nhi\n[Yesterday 10:33 AM] Bob Smith\nyo\n[2/20/2024 10:34 AM] Jane Doe\nbye",
+        [("Jane Doe", "hi"), ("Bob Smith", "yo"), ("Jane Doe", "bye")],
+    ),
+    "Teams in German": (
+        "[Gestern 10:32] Müller, Zorg\nHallo\n[Gestern 10:33] Jane Doe\nHi",
+        [("Zorg Müller", "Hallo"), ("Jane Doe", "Hi")],
+    ),
+    "Teams on a line": (
+        "Jane Doe  10:32 AM\nShall we ship?\nBob Smith  10:34 AM\nYes",
+        [("Jane Doe", "Shall we ship?"), ("Bob Smith", "Yes")],
+    ),
+    "Teams on a line with a day": (
+        "Doe, Jane 3/4/2024 10:32 AM\nShall we ship?\nBob Smith, 3/4/2024 10:34 AM\nYes",
+        [("Jane Doe", "Shall we ship?"), ("Bob Smith", "Yes")],
+    ),
+    "Teams where days come first": (
+        "Jane Doe 4/03/2024 10:32 AM\nShall we ship?\nBob Smith 13/03/2024 10:34 AM\nYes",
+        [("Jane Doe", "Shall we ship?"), ("Bob Smith", "Yes")],
+    ),
     "Slack in brackets": (
         "Ann Lee [2:05 PM]\nHello there\n[2:06 PM] second\nBob Smith [2:07 PM]\nhi",
         [("Ann Lee", "Hello there"), ("Ann Lee", "second"), ("Bob Smith", "hi")],
@@ -205,6 +268,17 @@ def test_a_chat_that_is_quoted_in_a_talk_is_part_of_it() -> None:
         ("Discord by handles", "ok", "2026-01-02T14:07"),
         ("a Discord channel exported", "Hello\nmore", "2024-03-12T14:05"),
         ("Slack on a line", "ok", "2024-03-12T14:07"),
+        ("Slack with days", "Hello there", "2024-03-04T11:58"),  # a Monday
+        ("Slack with days", "second", "2024-03-04T12:01"),
+        ("Slack with days", "When do you fly?", "2026-01-02T14:07"),
+        ("Slack with days", "good", "2024-03-05T14:07"),
+        ("Teams", "Yes: today", "2026-01-02T10:00"),  # a clock alone names no day
+        ("Teams with days", "hi", "2025-03-04T10:32"),
+        ("Teams with days", "yo", "2026-01-01T10:33"),
+        ("Teams with days", "bye", "2024-02-20T10:34"),
+        ("Teams in German", "Hi", "2026-01-01T10:33"),
+        ("Teams on a line with a day", "Yes", "2024-03-04T10:34"),
+        ("Teams where days come first", "Shall we ship?", "2024-03-04T10:32"),
     ],
 )
 def test_a_message_was_said_when_its_stamp_says(
@@ -220,6 +294,21 @@ def test_today_is_the_day_of_whoever_gives_it(memory: recollect.Recollect) -> No
     memory.retain("b", text, timestamp="2026-01-03T01:00+09:00")
     (held,) = memory.memories("b")
     assert held.mentioned_at == datetime(2026, 1, 3, 14, 5, tzinfo=UTC)
+
+
+def test_a_message_of_the_day_that_it_is_given_on_is_not_of_a_year_ago(
+    memory: recollect.Recollect,
+) -> None:
+    text = "January 2nd\nAnn Lee\n  2:05 PM\nI keep bees.\nBob Smith\n  2:06 PM\nHow many?"
+    memory.retain("b", text, timestamp="2026-01-02")
+    held = {m.text: m.mentioned_at for m in memory.memories("b")}
+    assert held["How many?"] == datetime(2026, 1, 2, 14, 6, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("sign", [" ", "-", "\t"])
+def test_a_chat_with_a_long_line_is_read_at_once(sign: str) -> None:
+    text = f"Ann Lee\n  2:05 PM\n{sign * 50_000}\nBob Smith\n  2:06 PM\nHow many?"
+    assert statements(text)[-1].speaker == "Bob Smith"
 
 
 def test_a_log_without_years_is_of_the_year_that_it_was_opened_in(
@@ -257,6 +346,11 @@ NO_TALKS = {
     "arguments": "<file> the file to read\n<dir> the folder to write",
     "subtitles": "1\n00:01:02,000 --> 00:01:05,000\nAnn walks in.\n\n2\n00:01:06,000 --> 00:01:07,000\nShe waits.",
     "prose with times": "We met Ann at the station at\n 2:05 PM\nand Bob came later at\n 3:00 PM\nwith cake.",
+    "appointments with notes": "Ann Lee  2:00 PM\nHaircut\nBob Stone  2:30 PM\nBeard trim",
+    "appointments in brackets": "[10:00] Ann Lee\nHaircut\n[10:30] Bob Stone\nBeard trim",
+    "steps in brackets": "[10:32:01] Starting server\nok\n[10:32:04] Loading config\nok\n[10:32:06] Starting server\nok",
+    "one line in brackets": "[10:32 AM] Jane Doe\nHer notes were on the table.",
+    "days and places": "Arrival 3/4/2024 10:32 AM\nGate 3\nDeparture 3/5/2024 11:07 AM\nGate 4",
     "code": "```\n12:03 <ann> hi\n12:04 <bob> yo\n```",
 }  # fmt: skip
 

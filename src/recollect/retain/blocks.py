@@ -16,6 +16,7 @@ __all__ = ["Block", "blocks"]
 
 Kind = Literal["paragraph", "turn", "item", "table", "code"]
 
+BELOW = 4  # lines: a day, an empty one, a name, a time
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,})\s*$")
@@ -46,7 +47,7 @@ class _Line:
     text: str
     start: int
     code: bool = False  # between fences: nothing in it is a heading, nor does anybody speak
-    below: str = ""  # the two lines after it, where a form of chat is read
+    below: str = ""  # the lines after it, where a form of chat is read
     dated: bool = False  # one of several of a paragraph that open with a date
 
     @property
@@ -89,7 +90,8 @@ def blocks(text: str) -> Iterator[Block]:
     if talk.form is not None:
         texts = [line.text for line in lines]
         lines = [
-            replace(line, below="\n".join(texts[n + 1 : n + 3])) for n, line in enumerate(lines)
+            replace(line, below="\n".join(texts[n + 1 : n + 1 + BELOW]))
+            for n, line in enumerate(lines)
         ]
     headings, thread = _Headings(), Thread()
     index = 0
@@ -237,7 +239,10 @@ def _read_turn(
     while after < len(lines):
         line = lines[after]
         if not line.blank:
-            if _turn(line, talk) or _ends(lines, after, turn, talk):
+            opened = _turn(line, talk)
+            # A day right below a name is what was said: "Today".
+            said = opened is not None and opened.day is not None and last == index + turn.lines
+            if (opened and not said) or _ends(lines, after, turn, talk):
                 break
             last = after + 1
         after += 1

@@ -1,4 +1,4 @@
-"""How chat programs write a talk: IRC and WeeChat a message a line, Telegram, Discord and Slack with the name above it.
+"""How chat programs write a talk: IRC and WeeChat a message a line, Telegram, Discord, Slack and Teams with the name above it.
 
 Much that is no talk looks like one: what a program logs, schedules, notes with a date above them. So every form
 says itself what convinces of it, and what the program tells ("Ann has joined") is nobody's.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +31,8 @@ _MOMENT = rf"(?:{_FULL}|{_CLOCK})"
 _STAMP = rf"[\[(]?(?P<stamp>{_MOMENT})[\])]?"
 _NICK = r"(?:[^\W\d]|[\[\]\\`^{}])[\w\[\]\\`^{}|-]{0,31}"
 _NAME = r"(?P<label>[^\W_][^\n:|<>\[\]{}\"“”,;]{0,40}?)"
+_FULL_NAME = r"(?P<label>[^\W_][^\n:|<>\[\]{}\"“”;]{0,60}?)"  # also "Doe, Jane"
+_MONTH_AND_DAY = r"\d{1,2}/\d{1,2}"
 _GAP = r"[^\S\n]"
 _BADGE = rf"(?:{_GAP}*:[\w+-]+:|{_GAP}?APP|{_GAP}?WORKFLOW)?"  # a status, and what is no person
 _END = r"[ \t\r]*(?:\n|$)"
@@ -46,7 +48,19 @@ _DONE = re.compile(
     r"(?:has |have )?(?:joined|left|archived|renamed|unarchived) (?:#|the (?:channel|group|conversation|chat|server))"
     r"|was (?:added to|removed from) #|(?:set|cleared|changed) the channel|pinned a message|added an integration"
 )
-_MONTH_FIRST = re.compile(r"^(0?[1-9]|1[0-2])/(\d{1,2})/(\d{4}|\d\d)(?=,? \d{1,2}:\d\d [AP]M$)")
+_MONTH_FIRST = re.compile(
+    r"^(0?[1-9]|1[0-2])/(\d{1,2})(?:/(\d{4}|\d\d))?(?=,? \d{1,2}:\d\d [AP]M$)"
+)
+_DAY_FIRST = re.compile(r"^(?:1[3-9]|[23]\d)/\d")
+# The day above the messages of that day, which tell the time alone: "Monday, March 4th", "Today".
+_WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? "
+_NTH = r"\d{1,2}(?:st|nd|rd|th)?"
+_LINE = r"(?:[-–—─=]+[ \t\r]*)?"
+_DIVIDER = re.compile(
+    rf"{_BEFORE}{_LINE}(?P<day>(?=[A-Z\d])"
+    rf"(?:(?:{_WEEKDAY})?(?:{_MONTH} {_NTH}|{_NTH} {_MONTH})(?:,? \d{{4}})?|{_DAY}))"
+    rf"[ \t\r]*{_LINE}\n(?:[ \t\r]*\n|New[ \t\r]*\n)*"
+)
 # What stands where a name would in what programs log.
 _LOGGERS = word_set("""info debug warn warning error err fatal trace notice critical crit severe verbose emerg alert panic log
     main module worker server client kernel system init none null unknown anonymous root stdin stdout stderr
@@ -74,17 +88,29 @@ class Form:
     month_first: bool = False
 
     def opens(self, line: str, below: str) -> Said | None:
-        """`below` are the two lines after it."""
+        """`below` are the lines after it."""
         whole = f"{line}\n{below}" if self.above else line
         match = self.said.match(whole)
         if match is None:
-            return self._besides(line, whole)
-        label, stamp = match.group("label").strip(), match.groupdict().get("stamp")
+            return self._divided(whole) or self._besides(line, whole)
+        label, stamp = _called(match.group("label")), match.groupdict().get("stamp")
         if stamp and self.month_first:
             stamp = _MONTH_FIRST.sub(_in_order, stamp)
         if self.above and (not _is_name(label) or _DONE.match(whole[match.end() :].lstrip())):
             return Said(None, stamp, match.start("label"), _lines(match))
         return Said(label, stamp, match.end(), _lines(match))
+
+    def _divided(self, whole: str) -> Said | None:
+        """Below a day, which is no words of whoever spoke before."""
+        divider = _DIVIDER.match(whole) if self.above else None
+        if divider is None or not self.said.match(whole, divider.end()):
+            return None
+        first, _, rest = whole[divider.end() :].partition("\n")
+        said = self.opens(first, rest)
+        above = divider.group().count("\n")
+        return said and said._replace(
+            begins=said.begins + divider.end(), lines=said.lines + above, day=divider["day"]
+        )
 
     def _besides(self, line: str, whole: str) -> Said | None:
         told = _TOLD.match(line) if self.told else None
@@ -98,7 +124,7 @@ class Form:
         for number in among:
             line = "\n".join(lines[number : number + 3]) if self.above else lines[number]
             match = self.said.match(line)
-            label = match.group("label").strip() if match else ""
+            label = _called(match.group("label")) if match else ""
             if match and (not self.above or _is_name(label)):
                 stamp = match.groupdict().get("stamp") or ""
                 found.append(_Head(number, label, stamp, _lines(match)))
@@ -113,7 +139,8 @@ def chat_in(lines: Sequence[str]) -> tuple[Form, int] | None:
         for form in _FORMS:
             found = form.heads(lines, among)
             if found and form.convinces(found, lines):
-                return form, found[0].line
+                day_first = any(_DAY_FIRST.match(head.stamp) for head in found)
+                return replace(form, month_first=form.month_first and not day_first), found[0].line
     tagged = [n for n, line in enumerate(lines) if "<" in line and line.lstrip().startswith("<")]
     found = _TIMELESS.heads(lines, tagged)
     return (_TIMELESS, tagged[0]) if found and _TIMELESS.convinces(found, lines) else None
@@ -124,23 +151,49 @@ class Thread:
 
     def __init__(self) -> None:
         self._last = Said(None, None, 0)
-        self._day: tuple[str, str] | None = None  # with its year
+        self._day: str | None = None
+        self._year: str | None = None
 
     def follow(self, turn: Said, words: str) -> Said:
-        last, self._day = self._last, self._day if turn.speaker else _day_told(words) or self._day
+        last = self._last
+        self._learn(turn, words)
         if turn.again:
             turn = turn._replace(speaker=last.speaker)
             if turn.stamp and last.stamp:
-                turn = turn._replace(stamp=_CLOCK_ALONE.sub(turn.stamp, last.stamp))
-        elif turn.stamp and self._day:
-            turn = turn._replace(stamp=self._dated(turn.stamp, *self._day))
+                clock = _in_its_half(turn.stamp, last.stamp)
+                turn = turn._replace(stamp=_CLOCK_ALONE.sub(clock, last.stamp))
+        elif turn.stamp:
+            turn = turn._replace(stamp=self._dated(turn.stamp))
         self._last = turn
         return turn
 
-    def _dated(self, stamp: str, day: str, year: str) -> str:
-        if _CLOCK_ALONE.fullmatch(stamp):
-            return f"{day} {year} {stamp}"
-        return _YEARLESS.sub(rf"\2 \1 {year} \3", stamp)
+    def _learn(self, turn: Said, words: str) -> None:
+        told = None if turn.speaker else _day_told(words)
+        if told is not None:
+            self._day, self._year = " ".join(told), told[1]
+        elif turn.day is not None:
+            self._day = turn.day
+
+    def _dated(self, stamp: str) -> str:
+        if self._day and _CLOCK_ALONE.fullmatch(stamp):
+            return f"{self._day} {stamp}"
+        return _YEARLESS.sub(rf"\2 \1 {self._year} \3", stamp) if self._year else stamp
+
+
+def _in_its_half(clock: str, last: str) -> str:
+    """Slack says of a message that goes on neither AM nor PM: it is the next such time."""
+    half = _HALF.search(last)
+    if half is None or _HALF.search(clock):
+        return clock
+    before, after = (_minutes(each) for each in (last[: half.start()], clock))
+    turned = after < before
+    return f"{clock} {'AP'[(half[1].upper() == 'A') == turned]}M"
+
+
+def _minutes(clock: str) -> int:
+    """Of half a day, which begins at twelve."""
+    hours, minutes = _HOURS.findall(clock)[-1]
+    return int(hours) % 12 * 60 + int(minutes)
 
 
 def _day_told(words: str) -> tuple[str, str] | None:
@@ -169,8 +222,18 @@ def _is_name(label: str) -> bool:
     )
 
 
+def _called(label: str) -> str:
+    """Without what a program says of somebody, and in the order in which people say it: "Doe, Jane (Guest)"."""
+    name = _ASIDE.sub("", label.strip())
+    surname, comma, given = name.partition(", ")
+    turned = f"{given} {surname}"
+    return turned if comma and "," not in given and _is_full_name(turned) else name
+
+
 def _in_order(day: re.Match[str]) -> str:
     month, number, year = day.groups()
+    if year is None:
+        return f"{_MONTHS[int(month) - 1]} {number}"
     return f"{year if len(year) == 4 else '20' + year}-{int(month):02}-{int(number):02}"
 
 
@@ -190,6 +253,11 @@ def _is_person(label: str) -> bool:
     return not any(word[0].islower() for word in rest)
 
 
+def _is_full_name(label: str) -> bool:
+    first, *rest = label.split()
+    return bool(rest) and all(word[0].isupper() for word in (first, *rest))
+
+
 def _returns(found: Sequence[_Head]) -> bool:
     """Whether several speak, and one of them again."""
     return 1 < len({head.label for head in found}) < len(found)
@@ -201,12 +269,17 @@ def _answers(found: Sequence[_Head]) -> bool:
     return any(a[0] != b[0] and a[1] == b[1] for a, b in pairwise(days))
 
 
+def _by_the_minute(found: Sequence[_Head]) -> bool:
+    """Whether a time is not as round as those of appointments are."""
+    return any(int(clock[1]) % 5 for head in found for clock in _HOURS.findall(head.stamp)[-1:])
+
+
 def _has_words(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     """Whether half of the heads have something below them that is no head itself: a list of appointments has not."""
     at = {head.line for head in found}
-    after = [head.line + head.lines for head in found]
-    filled = [n for n in after if n < len(lines) and n not in at and lines[n].strip()]
-    return 2 * len(filled) >= len(at)
+    below = (range(head.line + head.lines, len(lines)) for head in found)
+    after = (next((n for n in each if lines[n].strip()), None) for each in below)
+    return 2 * sum(n is not None and n not in at for n in after) >= len(at)
 
 
 def _by_people(found: Sequence[_Head]) -> bool:
@@ -259,8 +332,12 @@ def _exporter_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
 
 
 def _spaces_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
-    """A schedule is written alike: half of the names have to be people's, and one to come back."""
-    return 2 * _named(found) >= 1 and _returns(found) and _has_words(found, lines)
+    """A schedule is written alike: half of the names have to be people's, and one to come back; or all are full
+    names, and the times not round."""
+    if 2 * _named(found) < 1 or not _has_words(found, lines):
+        return False
+    full = all(_is_full_name(head.label) for head in found)
+    return _returns(found) or (len(found) > 1 and full and _by_the_minute(found))
 
 
 def _slack_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
@@ -268,6 +345,23 @@ def _slack_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
 
 
 _CLOCK_ALONE = re.compile(_CLOCK)
+_HALF = re.compile(r"\s?([AaPp])\.?[Mm]\b\.?")
+_HOURS = re.compile(r"(\d{1,2}):(\d\d)")
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_ASIDE = re.compile(r"\s+\((?:Guest|External|Unverified|Gast|Extern|Invité|Invitado)\)$")
 _YEARLESS = re.compile(rf"^({_MONTH}) (\d{{1,2}}) ({_CLOCK})$")
 _COMES = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:-->|<--)\s+(?:[|│]\s+)?[^\W\d]")
 _BRACKETED = re.compile(rf"\[({_CLOCK})\] ?(?=\S)")
@@ -287,7 +381,7 @@ _FORMS = (
     ),
     Form(  # a Discord channel exported as text
         re.compile(rf"{_BEFORE}\[(?P<stamp>{_FULL})\] {_NAME}{_END}(?=\S)"),
-        _exporter_convinces, above=True,
+        _exporter_convinces, above=True, month_first=True,
     ),
     Form(  # Slack: old, new, and between
         re.compile(rf"{_NAME}{_BADGE}{_GAP}+\[(?P<stamp>{_MOMENT})\]{_END}"),
@@ -299,7 +393,15 @@ _FORMS = (
     ),
     Form(
         re.compile(rf"{_NAME}{_BADGE}{_GAP}{{2,}}(?P<stamp>{_MOMENT}){_END}"),
-        _spaces_convince, above=True, again=_BARE,
+        _spaces_convince, above=True, again=_BARE, month_first=True,
+    ),
+    Form(  # Teams, where the line above is not Slack's
+        re.compile(rf"{_BEFORE}\[(?P<stamp>{_MOMENT}|{_MONTH_AND_DAY} {_CLOCK})\] {_FULL_NAME}{_END}"),
+        _spaces_convince, above=True, month_first=True,
+    ),
+    Form(
+        re.compile(rf"{_FULL_NAME},?{_GAP}+(?P<stamp>{_FULL}){_END}"),
+        _spaces_convince, above=True, month_first=True,
     ),
     Form(  # WeeChat: its file, its screen, and a file that lost its tabs
         re.compile(rf"{_BEFORE}{_STAMP}\t[ @+%&~]?(?P<label>{_NICK})\t\s*(?=\S)"),

@@ -17,6 +17,7 @@ class Said(NamedTuple):
     begins: int
     lines: int = 1  # that are no words yet: a name may stand above the time
     again: bool = False  # whoever spoke last goes on
+    day: str | None = None  # that stands above it: the day of the times below
 
 
 def word_set(text: str) -> frozenset[str]:

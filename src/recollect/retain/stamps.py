@@ -47,6 +47,7 @@ class Stamps:
         around = _ANY if _YEAR.search(plain) else seen if _DAY_NAMED.search(plain) else None
         if around is None:
             return None
+        around = around.replace(hour=23, minute=59)  # "March 4th 2:05 PM" may be of that very day
         times = [each for each in read_times(plain, around) if each.range and each.grain in _EXACT]
         return times[0].range.start if len(times) == 1 and times[0].range else None
 

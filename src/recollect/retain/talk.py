@@ -45,7 +45,7 @@ class Talk:
     form: Form | None = None
 
     def opens(self, line: str, below: str = "") -> Said | None:
-        """`below` are the two lines after it: there are names that stand above what they said."""
+        """`below` are the lines after it: there are names that stand above what they said."""
         if self.form is not None:
             return self.form.opens(line, below)
         if not self.speakers:
