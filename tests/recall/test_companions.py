@@ -97,6 +97,62 @@ def test_why_names_the_observation_that_took_its_place(
     assert "observation" in verdict.stages[-1].says
 
 
+@pytest.fixture
+def crowded(memory: Recollect) -> Iterator[str]:
+    """The best hit is a fact; then comes a longer one, and last what was observed of the best."""
+    fact = memory.retain("crowded", {"text": "Rooibos tea."}).ids[0]
+    memory.retain("crowded", {"id": "long", "text": "Rooibos tea, a pound of it, in a tin."})
+    observed = {
+        "id": "made",
+        "text": "It is drunk every day by Alice and her friends.",
+        "recall_when": ["tea"],
+    }
+    memory.retain("crowded", {**observed, "type": "observation", "source_ids": [fact]})
+    yield fact
+    memory.delete_bank("crowded")
+
+
+def test_what_fits_where_a_fact_was_does_not_push_out_the_observation_made_from_it(
+    memory: Recollect, crowded: str
+) -> None:
+    hits = {h.id: h.memory.tokens for h in memory.recall("crowded", "rooibos tea")}
+    assert list(hits) == [crowded, "long", "made"]
+    room = hits[crowded] + hits["made"]  # enough for the long one alone
+    assert hits["long"] <= room < hits["long"] + hits["made"]
+    asked = {"prefer_observations": True, "max_tokens": room}
+    assert [h.id for h in memory.recall("crowded", "rooibos tea", **asked)] == ["made"]
+
+
+def test_observations_made_from_each_other_do_not_both_stand_back(memory: Recollect) -> None:
+    for id, other in (("yes", "no"), ("no", "yes")):
+        item = {"id": id, "text": f"Alice says {id} to rooibos tea.", "type": "observation"}
+        memory.retain("mutual", {**item, "source_ids": [other] if id == "no" else []})
+    memory.update("mutual", "yes", source_ids=["no"])
+    best, *_ = memory.recall("mutual", "rooibos tea")
+    preferred = memory.recall("mutual", "rooibos tea", prefer_observations=True)
+    assert [h.id for h in preferred] == [best.id]
+
+
+@pytest.mark.parametrize("limit", range(1, 28))
+def test_why_says_how_many_tokens_bring_a_memory_where_observations_are_preferred(
+    memory: Recollect, crowded: str, limit: int
+) -> None:
+    def given(max_tokens: int, *, prefer: bool = True) -> set[str]:
+        asked = {"max_tokens": max_tokens, "prefer_observations": prefer}
+        return {h.id for h in memory.recall("crowded", "rooibos tea", **asked)}
+
+    for id in {crowded, "long", "made"} - given(limit):
+        asked = {"max_tokens": limit, "prefer_observations": True}
+        pack = memory.why("crowded", "rooibos tea", id, **asked).stages[-1]
+        enough = pack.numbers.get("max_tokens")
+        if enough is None:
+            assert id == crowded and "in its place" in pack.says and "made" in given(limit)
+            continue
+        prefer = "prefer_observations off" not in (pack.needed or "")
+        assert id in given(enough, prefer=prefer)
+        assert all(id not in given(n) for n in range(limit, enough if prefer else 40))
+
+
 @pytest.mark.parametrize("arm", [Arm.SEMANTIC, Arm.KEYWORD])
 def test_a_floor_of_an_arm_holds_for_what_that_arm_found(
     memory: Recollect, bank: dict[str, str], arm: Arm

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.client.decode import explanation
+from recollect.client.decode import why as read_why
 from recollect.errors import NotFound
 from recollect.recall.explain import Why
 from recollect.recall.relevance import least_similarity
@@ -325,13 +326,23 @@ def test_cut_by_tokens_says_how_many_would_have_done(
     for hit in cut:
         why = memory.why(story, query, hit.id, max_tokens=limit, min_score=0.0)
         assert (why.returned, why.left_at) == (False, "pack")
-        needed = stage(why, "pack").numbers["needed"]
+        needed = stage(why, "pack").numbers["max_tokens"]
         enough = memory.recall(story, query, max_tokens=needed, min_score=0.0)
         assert hit.id in {h.id for h in enough}
         fewer = [
             memory.recall(story, query, max_tokens=n, min_score=0.0) for n in range(limit, needed)
         ]
         assert not any(hit.id in {h.id for h in result} for result in fewer)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_tokens": 5}, {"types": ["opinion"]}])
+def test_json_tells_all_that_why_does(
+    memory: Recollect, story: str, options: dict[str, Any]
+) -> None:
+    query = "Who works, bakes, flies or plays?"
+    for held in memory.memories(story):
+        why = memory.why(story, query, held.id, query_timestamp=ANCHOR, **options)
+        assert read_why(json.loads(json.dumps(why.as_dict()))) == why
 
 
 def test_beyond_what_is_considered_says_so(reopen: Callable[..., Recollect], diary: str) -> None:

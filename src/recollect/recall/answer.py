@@ -50,21 +50,29 @@ def considered(ranked: Ranked, request: RecallRequest, settings: Settings) -> ND
     return rows[ranked.pool.score[rows] >= floor] if floor > 0 else rows
 
 
-def chosen(
-    view: View, ranked: Ranked, request: RecallRequest, settings: Settings
-) -> NDArray[np.int64]:
-    """The rows that packing is offered, best first."""
+def offered(
+    view: View, ranked: Ranked, request: RecallRequest, settings: Settings, max_tokens: int
+) -> list[NDArray[np.int64]]:
+    """The rows that packing is offered, in turn: the last are those it packs, in the order in which
+    they are tried."""
     rows = considered(ranked, request, settings)
     if not request.prefer_observations:
-        return rows
-    return without_sources(view, ranked.pool, rows, request)
+        return [rows]
+    return without_sources(view, ranked.pool, rows, max_tokens, request.allowed.as_of)
+
+
+def taken(
+    view: View, ranked: Ranked, request: RecallRequest, settings: Settings
+) -> NDArray[np.int64]:
+    """The rows of the answer, best first."""
+    rows = offered(view, ranked, request, settings, request.max_tokens)[-1]
+    fit = np.array(pack(ranked.pool, rows, request.max_tokens), np.int64)
+    return ranked.rows[np.isin(ranked.rows, fit)] if request.prefer_observations else fit
 
 
 def packed(view: View, ranked: Ranked, request: RecallRequest, settings: Settings) -> Hits:
     """The answer: what fits, and then its neighbours where they were asked for."""
-    rows = chosen(view, ranked, request, settings)
-    taken = pack(ranked.pool, rows, request.max_tokens)
-    hits = _hits(view, ranked, np.array(taken, np.int64), request.allowed.as_of)
+    hits = _hits(view, ranked, taken(view, ranked, request, settings), request.allowed.as_of)
     if not request.expand_hops:
         return hits
     floor = lowest(request, settings)

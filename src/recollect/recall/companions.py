@@ -102,21 +102,41 @@ def lets_see(wanted: TagExpression, held: AbstractSet[str]) -> bool:
 
 
 def without_sources(
-    view: View, pool: Pool, rows: NDArray[np.int64], request: RecallRequest
-) -> NDArray[np.int64]:
-    """Rows less the facts that an observation in the answer was made from. What is freed lets
-    others in, observations too, so it is looked at until nothing changes."""
+    view: View, pool: Pool, rows: NDArray[np.int64], max_tokens: int, as_of: int | None
+) -> list[NDArray[np.int64]]:
+    """What packing is offered in turn: rows less the facts that an observation in the answer was made
+    from. What is freed lets others in, observations too, so it is looked at until nothing changes. An
+    observation that took the place of facts comes first from then on: a better hit that fits where they
+    were would push it out, and neither would be in the answer."""
+    first: list[int] = []
+    offered = [rows]
     while True:
-        taken = pack(pool, rows, request.max_tokens)
-        kinds = pool.columns.type[taken] if taken else ()
-        keys = [int(pool.keys[r]) for r, k in zip(taken, kinds, strict=True) if k == _OBSERVATION]
-        made_from = {
-            s for m in view.load(keys).values() for s in _sources(view, m, request.allowed.as_of)
-        }
-        kept = rows[~np.isin(pool.keys[rows], np.array(sorted(made_from), np.int64))]
+        taken = pack(pool, offered[-1], max_tokens)
+        standing, made_from = _standing(view, pool, taken, as_of)
+        kept = rows[~np.isin(pool.keys[rows], list(made_from))]
         if len(kept) == len(rows):
-            return rows
+            return offered
+        first = [row for row in dict.fromkeys([*first, *standing]) if row in kept]
         rows = kept
+        offered.append(np.array([*first, *rows[~np.isin(rows, first)]], np.int64))
+
+
+def _standing(
+    view: View, pool: Pool, taken: Sequence[int], as_of: int | None
+) -> tuple[list[int], set[int]]:
+    """The observations among these that stand for facts, and the keys of those facts."""
+    observed = [row for row in taken if pool.columns.type[row] == _OBSERVATION]
+    loaded = view.load(pool.keys[observed].tolist())
+    standing: list[int] = []
+    made_from = set[int]()
+    for row in observed:
+        key = int(pool.keys[row])
+        if key in loaded and key not in made_from:  # of two made from each other the better stands
+            made_from.update(
+                source for source in _sources(view, loaded[key], as_of) if source != key
+            )
+            standing.append(row)
+    return standing, made_from
 
 
 def _sources(view: View, observation: Memory, as_of: int | None) -> list[int]:

@@ -3,7 +3,7 @@ does not fit is skipped, a later one that fits is taken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,23 +32,34 @@ def pack(pool: Pool, rows: NDArray[np.int64], max_tokens: int) -> list[int]:
     return taken
 
 
-def needed(pool: Pool, rows: NDArray[np.int64], row: int, max_tokens: int) -> int:
-    """The least max_tokens, from the one given on, with which `row` is packed. More room may
-    let a bigger one in before it, so every limit at which anything changes is tried in turn."""
-    ahead = rows[: int(np.flatnonzero(rows == row)[0])]
-    costs, own = pool.columns.tokens[ahead].tolist(), int(pool.columns.tokens[row])
+def needed(
+    pool: Pool, row: int, max_tokens: int, offered: Callable[[int], Sequence[NDArray[np.int64]]]
+) -> int | None:
+    """The least max_tokens, from the one given on, with which `row` is packed; None where it never is.
+    `offered` gives what is offered to packing, in turn, under a limit. More room may let a bigger one
+    in before it, so every limit at which anything changes is tried in turn."""
     limit = max_tokens
     while True:
-        room, missing = limit, [own]
-        for cost in costs:
-            if cost <= room:
-                room -= cost
-            else:
-                missing.append(cost - room)
-        if own <= room:
+        tried = offered(limit)
+        short = [_short(pool.columns.tokens[rows].tolist(), limit) for rows in tried]
+        at = np.flatnonzero(tried[-1] == row)
+        if len(at) and int(at[0]) not in short[-1]:
             return limit
-        missing[0] = own - room
-        limit += min(missing)
+        more = [min(each.values()) for each in short if each]
+        if not more:
+            return None
+        limit += min(more)
+
+
+def _short(costs: Iterable[int], room: int) -> dict[int, int]:
+    """How many tokens each that is not packed is short of its place."""
+    short: dict[int, int] = {}
+    for at, cost in enumerate(costs):
+        if cost <= room:
+            room -= cost
+        else:
+            short[at] = cost - room
+    return short
 
 
 def pack_chunks(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
 
 from recollect.errors import NotFound
 from recollect.language.passage import said
-from recollect.recall.answer import Ranked, chosen, considered, lowest, packed
+from recollect.recall.answer import Ranked, considered, lowest, offered, packed, taken
 from recollect.recall.answerable import READ, reason
 from recollect.recall.arms.graph import PER_ENTITY, SEEDS
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning, matched
 from recollect.recall.floors import left_out
-from recollect.recall.pack import needed, pack
+from recollect.recall.pack import needed
 from recollect.recall.pipeline import Recalling, rank, similarity_floor
 from recollect.recall.relevance import in_window
 from recollect.recall.request import RecallRequest
@@ -344,24 +345,35 @@ def _answerable(view: View, ranked: Ranked, under: str | None) -> StageVerdict:
 def _packed(
     view: View, ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
 ) -> tuple[StageVerdict, int | None]:
-    rows = chosen(view, ranked, request, with_.settings)
-    taken = pack(ranked.pool, rows, request.max_tokens)
-    if row in taken:
-        place = taken.index(row) + 1
+    answer = taken(view, ranked, request, with_.settings).tolist()
+    if row in answer:
+        place = answer.index(row) + 1
         return StageVerdict(
             "pack", True, f"returned as number {place}", numbers={"rank": place}
         ), place
-    if row not in rows.tolist():
+    rows = offered(view, ranked, request, with_.settings, request.max_tokens)[-1]
+    if row not in rows:
         return _not_offered(ranked, row, request, with_), None
-    cost = int(ranked.pool.columns.tokens[row])
-    least = needed(ranked.pool, rows, row, request.max_tokens)
-    return StageVerdict(
-        "pack",
-        False,
-        f"its {cost} tokens did not fit",
-        f"max_tokens of at least {least}",
-        {"tokens": cost, "needed": least},
-    ), None
+    return _not_fitting(view, ranked, row, request, with_), None
+
+
+def _not_fitting(
+    view: View, ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
+) -> StageVerdict:
+    pool, limit, cost = ranked.pool, request.max_tokens, int(ranked.pool.columns.tokens[row])
+    rows = considered(ranked, request, with_.settings)
+    ahead = [rows[: int(np.flatnonzero(rows == row)[0]) + 1]]
+    least, need = needed(pool, row, limit, lambda _: ahead), "max_tokens of at least {}"
+    if request.prefer_observations:
+        with_them = needed(
+            pool, row, limit, partial(offered, view, ranked, request, with_.settings)
+        )
+        if with_them is None:  # more room brings an observation in its place
+            need += ", and prefer_observations off"
+        least = least if with_them is None else with_them
+    numbers = {"tokens": cost, "max_tokens": least}
+    says = f"its {cost} tokens did not fit"
+    return StageVerdict("pack", False, says, need.format(least), numbers)
 
 
 def _not_offered(
