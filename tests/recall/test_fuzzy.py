@@ -46,6 +46,10 @@ def bank(memory: Recollect) -> Iterator[str]:
         ({"tags": ["gardenin"], "match": "exact", "resolve": "fuzzy"}, {"Bob"}),
         ({"not": {"tags": ["gardenin"], "resolve": "fuzzy"}}, {"Ada", "Cara"}),
         ({"or": [{"tags": ["gardenin"], "resolve": "fuzzy"}, {"tags": ["work"]}]}, {"Ada", "Bob"}),
+        ({"tags": ("typsecript",), "resolve": "fuzzy"}, {"Ada"}),
+        ({"tags": {"typsecript"}, "resolve": "fuzzy"}, {"Ada"}),
+        ({"or": ({"tags": ["gardenin"], "resolve": "fuzzy"}, {"tags": ["work"]})}, {"Ada", "Bob"}),
+        ({"tags": [], "match": "all", "resolve": "fuzzy"}, {"Ada", "Bob", "Cara"}),
     ],
 )
 def test_groups_filter_by_what_their_tags_mean(
@@ -53,6 +57,13 @@ def test_groups_filter_by_what_their_tags_mean(
 ) -> None:
     found = memory.recall(bank, "Who writes?", tag_groups=[leaf])
     assert {h.text.split()[0] for h in found} == names
+
+
+def test_groups_that_can_be_read_only_once_are_resolved_too(memory: Recollect, bank: str) -> None:
+    groups = ({"tags": iter(tags), "resolve": "fuzzy"} for tags in (["typsecript"], ["works"]))
+    assert [h.text for h in memory.recall(bank, "Who writes?", tag_groups=groups)] == [
+        "Ada writes code."
+    ]
 
 
 def test_listings_read_groups_as_recall_does(memory: Recollect, bank: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,8 +36,10 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("query with half a character", {"query": "Where is \ud83d?"}),
     ("unknown budget", {"budget": "huge"}),
     ("budget as a number", {"budget": 300}),
+    ("budget an array", {"budget": np.array(["low", "mid"])}),
     ("max_tokens 0", {"max_tokens": 0}),
     ("max_tokens negative", {"max_tokens": -1}),
+    ("max_tokens of more digits than can be written", {"max_tokens": -(10**5000)}),
     ("max_tokens a fraction", {"max_tokens": 10.5}),
     ("max_tokens a text", {"max_tokens": "4096"}),
     ("max_tokens a truth", {"max_tokens": True}),
@@ -44,6 +48,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("unknown type", {"types": ["dream"]}),
     ("types a number", {"types": 3}),
     ("tags a text", {"tags": "work"}),
+    ("tags an empty text", {"tags": ""}),
     ("tags a number", {"tags": 3}),
     ("tags of numbers", {"tags": [1, 2]}),
     ("tags with half a character", {"tags": ["\ud83d"]}),
@@ -194,6 +199,25 @@ def test_a_query_of_500_tokens_is_still_a_query() -> None:
 
 def test_agent_is_an_alias_of_experience() -> None:
     assert request(types=["agent"]).allowed.types == {MemoryType.EXPERIENCE}
+
+
+@pytest.mark.parametrize("several", [tuple, set, iter, lambda v: np.array([*v, *v])])
+@pytest.mark.parametrize(
+    ("name", "values"), [("types", ["world"]), ("tags", ["a"]), ("without", ["graph"])]
+)
+def test_a_list_may_be_anything_that_holds_several(
+    several: Callable[[Any], Any], name: str, values: list[str]
+) -> None:
+    assert request(**{name: several(values)}) == request(**{name: values})
+
+
+@pytest.mark.parametrize(
+    "name", ["types", "min_score", "trace", "max_tokens", "min_scores", "budget"]
+)
+def test_a_refusal_does_not_repeat_all_that_was_given(name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        request(**{name: "x" * 100_000})
+    assert len(str(refused.value)) < 500
 
 
 def test_one_type_may_be_given_as_a_text() -> None:

@@ -184,7 +184,7 @@ class Reading(Parts):
                     hint="options: " + ", ".join(sorted(RECALL_OPTIONS)),
                 )
         groups = options.get("tag_groups")
-        if groups:
+        if groups is not None:
             options = {**options, "tag_groups": spelled(groups, lambda: self._store.tags(bank))}
         return recall_request(query, now=now(), **options)
 

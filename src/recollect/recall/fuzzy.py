@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from recollect.recall.request import tag_filter
+from recollect.recall.request import DEEPEST_GROUP, tag_filter
 
 ALIKE = 0.3  # share of the trigrams of either that both have
 
 
 def spelled(groups: Any, known: Callable[[], Iterable[str]]) -> Any:
-    """The groups in the bank's own words; it is asked for its tags only where that matters. What
-    can be read only once is left to who reads it."""
-    if not groups or not isinstance(groups, Sequence | Mapping):
-        return groups
-    tag_filter(None, "any", cast("Any", groups))  # checked before anybody walks through it
-    if not _asks(groups):
-        return cast("Any", groups)
+    """The groups in the bank's own words; it is asked for its tags only where that matters."""
+    given = _read(groups)
+    tag_filter(None, "any", given)  # checked before anybody walks through it
+    if not _asks(given):
+        return given
     tags = list(known())
-    return [_resolved(group, tags) for group in cast("Sequence[Any]", groups)]
+    return [_resolved(group, tags) for group in given]
+
+
+def _read(given: Any, depth: int = 0) -> Any:
+    """As lists and dicts: a set or a tuple of tags is as good as a list, and some can be read only once.
+    Deeper than a group may be, nobody looks."""
+    if depth > 2 * DEEPEST_GROUP or isinstance(given, str | bytes):
+        return given
+    if isinstance(given, Mapping):
+        parts = cast("Mapping[Any, Any]", given)
+        return {name: _read(part, depth + 1) for name, part in parts.items()}
+    if isinstance(given, Iterable):
+        return [_read(part, depth + 1) for part in cast("Iterable[Any]", given)]
+    return given
 
 
 def _asks(groups: Any) -> bool:
@@ -27,17 +38,12 @@ def _asks(groups: Any) -> bool:
     if isinstance(groups, Mapping):
         group = cast("Mapping[str, Any]", groups)
         return group.get("resolve") == "fuzzy" or any(_asks(v) for v in group.values())
-    if isinstance(groups, Sequence) and not isinstance(groups, str):
-        return any(_asks(g) for g in cast("Sequence[Any]", groups))
-    return False
+    return isinstance(groups, list) and any(_asks(g) for g in cast("list[Any]", groups))
 
 
-def _resolved(group: Any, known: Iterable[str]) -> Any:
+def _resolved(given: Mapping[str, Any], known: Iterable[str]) -> Mapping[str, Any]:
     """The group with every fuzzy leaf's tags replaced by those of the bank that are like them. A
     tag that is like none stays as it is, and matches nothing."""
-    if not isinstance(group, Mapping):
-        return group
-    given = cast("Mapping[str, Any]", group)
     if "tags" in given:
         return _leaf(given, known) if given.get("resolve") == "fuzzy" else given
     return {
@@ -50,9 +56,9 @@ def _resolved(group: Any, known: Iterable[str]) -> Any:
 
 def _leaf(given: Mapping[str, Any], known: Iterable[str]) -> Mapping[str, Any]:
     match = given.get("match", "any_strict")
-    if not isinstance(given["tags"], list):  # refused where all tags are checked
+    found = [alike(tag, known) for tag in given["tags"]]
+    if not found:
         return given
-    found = [alike(tag, known) for tag in cast("list[Any]", given["tags"])]
     if match == "exact":  # a set is the same or it is not: each becomes the one it is most like
         return {"tags": [tags[0] for tags in found], "match": match}
     if str(match).startswith("any"):
@@ -62,10 +68,8 @@ def _leaf(given: Mapping[str, Any], known: Iterable[str]) -> Mapping[str, Any]:
     return every if str(match).endswith("_strict") else {"or": [every, untagged]}
 
 
-def alike(tag: Any, known: Iterable[str]) -> list[Any]:
+def alike(tag: str, known: Iterable[str]) -> list[str]:
     """Itself, if the bank has it; else those that share enough of it, best first; else itself."""
-    if not isinstance(tag, str):
-        return [tag]
     names = list(known)
     if tag in names:
         return [tag]

@@ -22,7 +22,7 @@ MAX_QUERY_CHARACTERS = (
     20 * MAX_QUERY_TOKENS
 )  # a run of blanks or dashes is few tokens, and read all the same
 DEEPEST_GROUP = 32  # tag groups in each other: far more than anybody writes by hand
-_SHORT = Repr()  # of what may be long, or nested without end
+_SHORT = Repr()
 _SHORT.maxstring = 80
 PARTS = frozenset(
     {"semantic", "keyword", "graph", "temporal", "rerank", "cross-encoder", "bridge", "boost"}
@@ -108,7 +108,8 @@ def recall_request(
         tags=tag_filter(tags, "any" if tags_match is None else tags_match, tag_groups),
         as_of=None if moment is None else to_micros(moment),
     )
-    without = _list("without", options.pop("without", None) or ())
+    left_out = options.pop("without", None)
+    without = [] if left_out is None else _list("without", left_out)
     for part in without:
         _one_of("a part of without", part, sorted(PARTS))
     if as_of is not None and query_timestamp is None and moment is not None:
@@ -187,16 +188,27 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
         _whole_number(name, given.get(name), 0)
     floor, hops, deadline = (given.get(n) for n in ("min_score", "expand_hops", "deadline_ms"))
     if floor is not None and not (_number(floor) and 0 <= floor <= 1):
-        raise InvalidInput(f"min_score is {floor!r}", hint="scores run from 0 to 1")
+        raise InvalidInput(f"min_score is {_shown(floor)}", hint="scores run from 0 to 1")
     if hops is not None and not (_number(hops) and hops in (0, 1)):
-        raise InvalidInput(f"expand_hops is {hops!r}", hint="use 0 or 1")
+        raise InvalidInput(f"expand_hops is {_shown(hops)}", hint="use 0 or 1")
     if deadline is not None and not (_number(deadline) and deadline > 0):
-        raise InvalidInput(f"deadline_ms is {deadline!r}", hint="give milliseconds, more than 0")
+        raise InvalidInput(
+            f"deadline_ms is {_shown(deadline)}", hint="give milliseconds, more than 0"
+        )
     for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool):
-            raise InvalidInput(f"{name} is {given[name]!r}", hint=f"{name} is True or False")
+            raise InvalidInput(f"{name} is {_shown(given[name])}", hint=f"{name} is True or False")
     given.pop("explain", None)  # how a hit came about is worked out when somebody looks
     return given
+
+
+def _shown(value: Any) -> str:
+    """What was given, in short: it may be long, or nested without end, or a number that Python does not
+    write out."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:
+        return f"a {type(value).__name__}"
 
 
 def _number(value: Any) -> bool:
@@ -211,35 +223,37 @@ def _whole_number(name: str, value: Any, least: int) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"{name} is {value!r}", hint=f"{name} is a whole number from {least} up")
+        raise InvalidInput(
+            f"{name} is {_shown(value)}", hint=f"{name} is a whole number from {least} up"
+        )
 
 
 def _floors(given: Mapping[str, float | None] | None) -> Floors:
     if given is None:
         return _NO_FLOORS
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"min_scores is {given!r}", hint='for example {"semantic": 0.4}')
+        raise InvalidInput(f"min_scores is {_shown(given)}", hint='for example {"semantic": 0.4}')
     known = [f.name for f in fields(Floors)]
     for name, value in given.items():
         _one_of("a floor of min_scores", name, known)
         if value is not None and not (_number(value) and value >= 0):
-            raise InvalidInput(f"min_scores.{name} is {value!r}", hint="give a number from 0 up")
+            raise InvalidInput(
+                f"min_scores.{name} is {_shown(value)}", hint="give a number from 0 up"
+            )
     return Floors(**given)
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidInput(
-            f"{name} is {_SHORT.repr(value)}", hint=f"{name} is one of " + ", ".join(allowed)
+            f"{name} is {_shown(value)}", hint=f"{name} is one of " + ", ".join(allowed)
         )
 
 
 def _list(name: str, value: Any) -> list[Any]:
     """A text is a sequence, too, and so is a mapping: neither is what was meant."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise InvalidInput(
-            f"{name} is {_SHORT.repr(value)}, not a list", hint=f"give {name} as a list"
-        )
+        raise InvalidInput(f"{name} is {_shown(value)}, not a list", hint=f"give {name} as a list")
     return list(cast("Iterable[Any]", value))
 
 
@@ -253,7 +267,8 @@ def filter_types(types: Iterable[str] | None) -> frozenset[MemoryType] | None:
             out.add(MemoryType.EXPERIENCE if name == "agent" else MemoryType(name))
         except ValueError as error:
             raise InvalidInput(
-                f"unknown type {name!r}", hint="types are world, experience, observation, opinion"
+                f"unknown type {_shown(name)}",
+                hint="types are world, experience, observation, opinion",
             ) from error
     return frozenset(out) or None  # none named is no filter, as of tags
 
@@ -265,10 +280,11 @@ def tag_filter(
     tags: Sequence[str] | None, match: TagsMatch, groups: Sequence[TagGroup] | None
 ) -> TagExpression | None:
     _one_of("tags_match", match, _MATCHES)
+    named = [] if tags is None else _list("tags", tags)
     parts: list[TagExpression] = []
-    if tags or match == "exact":
-        parts.append(_leaf(tags or (), match))
-    parts.extend(_group(group) for group in _list("tag_groups", groups or ()))
+    if named or match == "exact":
+        parts.append(_leaf(named, match))
+    parts.extend(_group(group) for group in _list("tag_groups", () if groups is None else groups))
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else TagNode("and", tuple(parts))
@@ -278,10 +294,10 @@ def _leaf(tags: Any, match: TagsMatch) -> TagLeaf:
     names = _list("tags", tags)
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(
-            f"tags {_SHORT.repr(names)} holds something other than text", hint="give strings"
+            f"tags {_shown(names)} holds something other than text", hint="give strings"
         )
     for name in names:
-        whole_text(f"tag {name!r}", name)
+        whole_text(f"tag {_shown(name)}", name)
     return TagLeaf(tuple(dict.fromkeys(names)), match)
 
 
@@ -292,7 +308,7 @@ def _group(group: TagGroup, depth: int = 1) -> TagExpression:
         )
     if not isinstance(group, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
-            f"tag group {_SHORT.repr(group)}",
+            f"tag group {_shown(group)}",
             hint='for example {"or": [{"tags": ["a"]}, {"tags": ["b"]}]}',
         )
     _one_operator(group)
@@ -309,7 +325,7 @@ def _group(group: TagGroup, depth: int = 1) -> TagExpression:
     if "not" in group:
         return TagNode("not", (_group(cast("TagGroup", group["not"]), depth + 1),))
     raise InvalidInput(
-        f"tag group {_SHORT.repr(dict(group))} has none of tags, and, or, not",
+        f"tag group {_shown(dict(group))} has none of tags, and, or, not",
         hint='for example {"tags": ["a", "b"], "match": "all_strict"}',
     )
 
@@ -319,14 +335,14 @@ def _one_operator(group: TagGroup) -> None:
     operators = [name for name in ("tags", "and", "or", "not") if name in group]
     if len(operators) > 1:
         raise InvalidInput(
-            f"tag group {_SHORT.repr(dict(group))} has {' and '.join(operators)}",
+            f"tag group {_shown(dict(group))} has {' and '.join(operators)}",
             hint='one each: nest them, for example {"and": [{"tags": ["a"]}, {"not": …}]}',
         )
     known = {"tags", "match", "resolve"} if "tags" in group else {*operators}
     unknown = [name for name in group if name not in known]
     if operators and unknown:
         raise InvalidInput(
-            f"tag group {_SHORT.repr(dict(group))} has an unknown field {unknown[0]!r}",
+            f"tag group {_shown(dict(group))} has an unknown field {_shown(unknown[0])}",
             hint="fields are tags, match and resolve; or one of and, or, not",
         )
     _one_of("resolve", group.get("resolve", "exact"), ("exact", "fuzzy"))
@@ -366,6 +382,6 @@ def _ends(given: Any) -> tuple[Any, Any]:
         if len(both) == 2:
             return both[0], both[1]
     raise InvalidInput(
-        f"temporal_window {_SHORT.repr(given)}",
+        f"temporal_window {_shown(given)}",
         hint='use ("2026-03-01", "2026-05-31"), either end may be None',
     )
