@@ -66,7 +66,7 @@ CROSSED_OWN: Mapping[str, Reading] = {
     "high": Reading(48, 48),
 }
 # Reading ends with a find so likely, or where the next is so much less likely than the best.
-CERTAIN, MATTERS = 0.9, 0.15
+CERTAIN, MATTERS = 0.9, 0.05
 
 
 @dataclass(frozen=True, slots=True)
