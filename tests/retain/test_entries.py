@@ -1,8 +1,9 @@
-"""Dated lines one below the other: a memory each, and the year that a line leaves out."""
+"""Dates that texts are laid out by: dated lines, and days above what was told on them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -84,11 +85,68 @@ def test_days_that_name_their_weekday_are_of_the_year_in_which_they_fall_on_it(h
     }
 
 
-def test_what_stands_below_a_date_is_of_that_day(held: Held) -> None:
-    assert held("2024-03-12\nSaw the dentist.\n2024-03-13\nHad lunch\nwith Ann.") == {
-        "2024-03-12\nSaw the dentist.": "2024-03-12",
-        "2024-03-13\nHad lunch\nwith Ann.": "2024-03-13",
+DIARIES = [
+    "# 2024-03-12\nSaw the dentist.\n# 2024-03-13\nHad lunch with Ann yesterday.",
+    "## March 12, 2024: at home\nSaw the dentist.\n## March 13, 2024: in Rome\nHad lunch with Ann yesterday.",
+    "# Diary\n## 2024-03-12\nSaw the dentist.\n## 2024-03-13\n### Noon\nHad lunch with Ann yesterday.",
+    "2024-03-12\n\nSaw the dentist.\n\n2024-03-13\n\nHad lunch with Ann yesterday.",
+    "2024-03-12\nSaw the dentist.\n2024-03-13\nHad lunch with Ann yesterday.",
+    "Tuesday, 12 March 2024:\n- Saw the dentist.\n\nWednesday, 13 March 2024:\n- Had lunch with Ann yesterday.",
+]
+
+
+@pytest.mark.parametrize("text", DIARIES)
+def test_what_stands_below_a_day_was_told_on_it(memory: recollect.Recollect, text: str) -> None:
+    memory.retain("b", text, timestamp="2026-01-02T10:00")
+    told = {m.text: (m.mentioned_at, m.occurred_start) for m in memory.memories("b")}
+    first, second = datetime(2024, 3, 12, tzinfo=UTC), datetime(2024, 3, 13, tzinfo=UTC)
+    assert told == {
+        "Saw the dentist.": (first, None),
+        "Had lunch with Ann yesterday.": (second, first),
     }
+
+
+@pytest.mark.parametrize(
+    ("head", "time"),
+    [
+        ("From: Ann\nDate: Mon, 4 Mar 2024 10:32:00 +0100\nSubject: Lunch", "2024-03-04T09:32"),
+        ("From: Ann\nSent: Monday, March 4, 2024 10:32 AM", "2024-03-04T10:32"),
+        ("---\ntitle: Lunch\ndate: 2024-03-04\n---", "2024-03-04"),
+    ],
+)
+def test_a_letter_was_told_on_its_date(memory: recollect.Recollect, head: str, time: str) -> None:
+    memory.retain("b", f"{head}\n\nShall we meet tomorrow?", timestamp="2026-01-02T10:00")
+    (held,) = [m for m in memory.memories("b") if m.text.startswith("Shall")]
+    assert held.mentioned_at == datetime.fromisoformat(time).replace(tzinfo=UTC)
+    assert held.occurred_start == datetime(2024, 3, 5, tzinfo=UTC)
+
+
+def test_a_talk_goes_on_below_the_next_day(memory: recollect.Recollect) -> None:
+    text = "Ann: hi\n\n--- 2024-03-13 ---\n[14:05] Bob: yo\nAnn: I came yesterday."
+    memory.retain("b", text, timestamp="2026-01-02T10:00")
+    assert {(m.speaker, m.text, m.mentioned_at) for m in memory.memories("b")} == {
+        ("Ann", "hi", datetime(2026, 1, 2, 10, tzinfo=UTC)),
+        ("Bob", "yo", datetime(2024, 3, 13, 14, 5, tzinfo=UTC)),
+        ("Ann", "I came yesterday.", datetime(2024, 3, 13, tzinfo=UTC)),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# 2026-12-24\nGoose for six.",  # a plan
+        "# 2024\nGoose for six.",
+        "# The fair of 24 December 2024\nGoose for six.",
+        "The paper was signed on\n24 December 2024\nby all. Goose for six.",
+        "Goose for six.\n\n24 December 2024",
+    ],
+)
+def test_other_days_do_not_tell_when_a_text_was_told(
+    memory: recollect.Recollect, text: str
+) -> None:
+    memory.retain("b", text, timestamp="2026-01-02T10:00")
+    told = {m.mentioned_at for m in memory.memories("b")}
+    assert told == {datetime(2026, 1, 2, 10, tzinfo=UTC)}
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
 from typing import Literal
 
 from recollect.retain.chats import Thread
-from recollect.retain.entries import date_of
+from recollect.retain.entries import date_of, day_alone, day_of_letter, day_of_title
 from recollect.retain.speakers import Said, is_role
 from recollect.retain.talk import Talk, label_end, talk_in
 
@@ -16,6 +17,7 @@ __all__ = ["Block", "blocks"]
 
 Kind = Literal["paragraph", "turn", "item", "table", "code"]
 
+DEEPEST = 7  # the level of a heading that is a day alone
 BELOW = 4  # lines: a day, an empty one, a name, a time
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
@@ -40,6 +42,7 @@ class Block:
     heading: str = ""
     speaker: str | None = None
     stamp: str | None = None
+    day: str | None = None  # that stands above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,21 @@ class _Line:
 class _Headings:
     """The headings in force, and the last one as long as nothing stands below it."""
 
-    def __init__(self) -> None:
+    def __init__(self, day: str | None) -> None:
         self._open: list[tuple[int, str]] = []
+        self._days: list[str | None] = [day]  # of the whole text, and as of each heading
         self.unused: tuple[int, int] | None = None
 
     def enter(self, level: int, title: str, span: tuple[int, int]) -> None:
         self._open = [(other, name) for other, name in self._open if other < level]
+        self._days = self._days[: len(self._open) + 1]
         self._open.append((level, title))
+        self._days.append(day_of_title(title) or self.day)
         self.unused = span
+
+    @property
+    def day(self) -> str | None:
+        return self._days[-1]
 
     def use(self) -> str:
         self.unused = None
@@ -93,14 +103,14 @@ def blocks(text: str) -> Iterator[Block]:
             replace(line, below="\n".join(texts[n + 1 : n + 1 + BELOW]))
             for n, line in enumerate(lines)
         ]
-    headings, thread = _Headings(), Thread()
+    headings, thread = _Headings(_day_of_letter(lines)), Thread()
     index = 0
     while index < len(lines):
         line = lines[index]
         if line.blank:
             index += 1
             continue
-        heading = _heading(lines, index)
+        heading = _heading(lines, index) or _day(lines, index, talk)
         if heading:
             level, title, after = heading
             if level <= headings.level:
@@ -112,7 +122,8 @@ def blocks(text: str) -> Iterator[Block]:
         if turn is not None:
             turn = thread.follow(turn, text[slice(*block.body)])
         speaker, stamp = turn[:2] if turn else (None, None)
-        yield Block(block.kind, block.span, block.body, headings.use(), speaker, stamp)
+        title = headings.use()
+        yield Block(block.kind, block.span, block.body, title, speaker, stamp, headings.day)
     yield from _orphan(headings)
 
 
@@ -174,6 +185,23 @@ def _heading(lines: list[_Line], index: int) -> tuple[int, str, int] | None:
         if under and (index == 0 or lines[index - 1].blank):
             return (1 if under.group(1)[0] == "=" else 2), line.text.strip(), index + 2
     return None
+
+
+def _day(lines: list[_Line], index: int, talk: Talk) -> tuple[int, str, int] | None:
+    """A day alone on a line, as a heading below all others; programs that chat have forms for it. Where prose was
+    wrapped, a line may be a day by chance."""
+    line, after = lines[index], index + 1
+    apart = index == 0 or lines[index - 1].blank or line.dated or bool(talk.speakers)
+    if talk.form is not None or line.code or not apart or after == len(lines):
+        return None
+    day = day_alone(line.text)
+    return None if day is None else (DEEPEST, day, after)
+
+
+def _day_of_letter(lines: list[_Line]) -> str | None:
+    """Of what stands above the first empty line: "From: Ann", "Date: Mon, 4 Mar 2024"."""
+    head = takewhile(lambda line: not line.blank, dropwhile(lambda line: line.blank, lines))
+    return next((day for line in head if (day := day_of_letter(line.text))), None)
 
 
 def _opens(line: _Line) -> Kind:
@@ -260,7 +288,10 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _ends(lines: list[_Line], index: int, turn: Said, talk: Talk) -> bool:
     """Whether a heading stands here, and not one inside of what is said: the next line is somebody's turn, or
     it is people who talk."""
-    if lines[index].code or not _HEADING.match(lines[index].text):
+    if lines[index].code:
+        return False
+    heads = _HEADING.match(lines[index].text) or _day(lines, index, talk)
+    if not heads:
         return False
     after = (lines[at] for at in range(index + 1, len(lines)))
     below = next((line for line in after if not line.blank), None)

@@ -41,6 +41,7 @@ class Statement:
     heading: str = ""
     speaker: str | None = None
     stamp: str | None = None
+    day: str | None = None  # that stands above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ def _of_block(text: str, block: Block, count: Count) -> Iterator[Statement]:
     spans = list(_cut(text, block, count))
     for position, (start, end) in enumerate(spans):
         outer = block.span[0] if position == 0 else start
-        yield Statement(text[start:end], (outer, end), block.heading, block.speaker, block.stamp)
+        yield Statement(
+            text[start:end], (outer, end), block.heading, block.speaker, block.stamp, block.day
+        )
 
 
 def _cut(text: str, block: Block, count: Count) -> Iterator[Span]:

@@ -1,7 +1,8 @@
-"""Dated lines one below the other: "March 2023: moved to Lisbon.", "May 3: started at Acme."
+"""Dates that texts are laid out by.
 
-Each is a memory of its own. One that leaves its year out is of the year that those above it are in, or
-the heading is.
+Dated lines one below the other ("March 2023: moved to Lisbon.", "May 3: started at Acme.") are a memory each. One
+that leaves its year out is of the year that those above it are in, or the heading is. Below a day that stands alone
+on a line, in a heading or as the date of a letter, is what was told on that day.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from email.utils import parsedate_to_datetime
 
 from recollect.language.time import Grain, TimeExpression, read_times
 
-__all__ = ["date_of", "dates"]
+__all__ = ["date_of", "dates", "day_alone", "day_of_letter", "day_of_title"]
 
 _MARKS, _CLOSED = r"[*_\[(]{0,3}", r"[*_\])]{0,3}"
 _DATE = r"(?P<date>\w[\w ,./'’–-]{2,27}?)"
@@ -29,6 +31,11 @@ _OPENS = (
         r"\s*(?P<date>\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})[ \t]+(?=\S)(?!\d?\d[:.]\d\d)"
     ),
 )
+_ALONE = re.compile(r"[\s\-–—─=*_\[(]{0,20}(?P<date>\w[\w ,./:'’-]{5,39}?)[\s\-–—─=*_\]):.]*$")
+_SENT = re.compile(
+    r"\s*(?:\*\*)?(?i:date|sent|datum|gesendet|fecha|data|envoyé)(?:\*\*)?:(?:\*\*)?\s*(?P<date>\w.{5,39}?)\s*$"
+)
+_OF_A_DAY = (Grain.DAY, Grain.HOUR, Grain.MINUTE, Grain.SECOND)
 # Of figures alone "1/2" is rather a half.
 _TELLS = re.compile(r"(?=.*\d)(?=.*(?:[^\W\d_]{3}|[年月]|\d{4}))")
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)|['’]\d\d(?!\d)|\d[./-]\d{1,2}[./-]\d\d$")
@@ -43,6 +50,29 @@ def date_of(line: str) -> str | None:
         if match and _read(match["date"], _ANY) is not None:
             return match["date"]
     return None
+
+
+def day_alone(line: str) -> str | None:
+    """The day, with its year, that is all that a line says."""
+    match = _ALONE.match(line)
+    return match["date"] if match and _is_day(match["date"]) else None
+
+
+def day_of_title(title: str) -> str | None:
+    """The day that a heading is, or opens with: "2024-03-12: Standup"."""
+    opens = day_alone(title) or date_of(title)
+    return opens if opens and _is_day(opens) else None
+
+
+def day_of_letter(line: str) -> str | None:
+    """Of "Date: Mon, 4 Mar 2024 10:32:00 +0100", as letters have it above what they say."""
+    match = _SENT.match(line)
+    if match is None:
+        return None
+    try:
+        return parsedate_to_datetime(match["date"]).isoformat()
+    except (ValueError, OverflowError):  # not as e-mail has it
+        return match["date"] if _is_day(match["date"]) else None
 
 
 def dates(told: Sequence[tuple[str, str]], zone: tzinfo) -> list[TimeExpression | None]:
@@ -116,6 +146,11 @@ def _read(date: str, seen: datetime) -> TimeExpression | None:
     read = times[0]
     fits = read.grain in (Grain.DAY, Grain.MONTH) or _YEAR.search(date)
     return read if read.range and fits and not (read.clock or read.negated) else None
+
+
+def _is_day(date: str) -> bool:
+    read = _read(date, _ANY) if _YEAR.search(date) else None
+    return read is not None and read.grain in _OF_A_DAY
 
 
 def _start(read: TimeExpression | None) -> datetime | None:

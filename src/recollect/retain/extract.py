@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 import orjson
@@ -14,7 +14,7 @@ from recollect.ids import new_id
 from recollect.language.time import TimeExpression
 from recollect.language.tokens import count_tokens
 from recollect.retain.blocks import blocks
-from recollect.retain.chunk import chunk, statements
+from recollect.retain.chunk import Statement, chunk, statements
 from recollect.retain.entries import dates
 from recollect.retain.items import Fact, Item, Relation
 from recollect.retain.reading import Reader
@@ -73,7 +73,7 @@ def _own_id(item: Item) -> str:
 
 
 def _tells_times(text: str) -> bool:
-    stamps = [block.stamp for block in blocks(text)]
+    stamps = [block.stamp or block.day for block in blocks(text)]
     told = Stamps.of(stamps)
     return all(told.said_at(stamp) is not None for stamp in stamps)
 
@@ -118,7 +118,7 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
     pieces = chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)
     starts = [piece.span[0] for piece in pieces]
     told = statements(text, count=count_tokens)
-    stamps = Stamps.of(found.stamp for found in told)
+    stamps = Stamps.of(each for found in told for each in (found.stamp, found.day))
     # Stamps name no zone: "today" is the day of whoever gave it, as his own clock shows it.
     seen = shared.said_at and shared.said_at.astimezone(shared.zone or UTC).replace(tzinfo=UTC)
     days = dates([(found.text, found.heading) for found in told], shared.zone or UTC)
@@ -134,9 +134,19 @@ def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
             chunk=at + max(0, bisect_right(starts, found.span[0]) - 1),
         )
         for found, day in zip(told, days, strict=True)
-        for said_at in [stamps.said_at(found.stamp, seen)]
+        for said_at in [stamps.said_at(found.stamp, seen) or _told_on(found, stamps, seen)]
     ]
     return facts, [piece.text for piece in pieces]
+
+
+def _told_on(found: Statement, stamps: Stamps, seen: datetime | None) -> datetime | None:
+    """By the day above it, and the clock where that is all its stamp tells; what is planned for a day was not told on
+    it."""
+    if found.day is None:
+        return None
+    clock = stamps.said_at(f"{found.day} {found.stamp}") if found.stamp else None
+    told = clock or stamps.said_at(found.day)
+    return None if told and seen and told.date() > seen.date() else told
 
 
 def _happened(shared: Fact, day: TimeExpression | None) -> Fact:
