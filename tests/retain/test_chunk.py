@@ -319,3 +319,16 @@ def test_items_may_begin_with_a_month() -> None:
         "April showers",
         "May flowers",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Ann said: "I quit."\nBob said: "No way."',
+        "Ann asked: why?",
+        "Jan: 100\nFeb: 120\nMar: 90",
+        "May: dentist\nJune: exam",
+    ],
+)
+def test_what_stands_before_a_colon_may_be_no_name(text: str) -> None:
+    assert [(s.speaker, s.text) for s in statements(text)] == [(None, text)]

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["ROLES", "Said", "is_note", "is_role", "is_titled", "may_speak", "speaks", "word_set"]
+__all__ = [
+    "ROLES",
+    "Said",
+    "is_note",
+    "is_role",
+    "is_titled",
+    "may_speak",
+    "months",
+    "speaks",
+    "word_set",
+]
 
 
 class Said(NamedTuple):
@@ -33,12 +44,17 @@ _NOT_SPEAKERS = word_set("""note notes warning todo fixme example examples summa
     cause effect http https key value type location price cost total deadline owner priority
     description decision decisions action actions agenda attendees reminder fact lesson""")
 
+# 'Ann said: "I quit."' tells of Ann.
+_SAYING = word_set("""said says say asked asks wrote writes replied replies answered answers added adds told tells texted
+    explained explains suggested suggests thinks thought""")
+
 # "May 3: dentist" and "April 2023: moved to Rome" tell when; April alone may well speak.
-_DATE = re.compile(
+_MONTH = (
     r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august"
-    r"|september|october|november|december)\.? (?:\d\d?(?:st|nd|rd|th)?(?: \d{4})?|\d{4})",
-    re.IGNORECASE,
+    r"|september|october|november|december)\.?"
 )
+_DATE = re.compile(rf"{_MONTH} (?:\d\d?(?:st|nd|rd|th)?(?: \d{{4}})?|\d{{4}})", re.IGNORECASE)
+_MONTH_ALONE = re.compile(_MONTH, re.IGNORECASE)
 
 
 def is_role(speaker: str | None) -> bool:
@@ -47,9 +63,16 @@ def is_role(speaker: str | None) -> bool:
 
 
 def is_note(label: str) -> bool:
-    if label.split()[0].lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS:
+    first, *rest = label.split()
+    if first.lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS:
         return True
-    return _DATE.fullmatch(label) is not None
+    return _DATE.fullmatch(label) is not None or not _SAYING.isdisjoint(rest)
+
+
+def months(labels: Iterable[str]) -> frozenset[str]:
+    """Those that are months, where several are: "Jan: 100" and "Feb: 120" are figures, April alone is a name."""
+    named = frozenset(label for label in labels if _MONTH_ALONE.fullmatch(label))
+    return named if len(named) > 1 else frozenset()
 
 
 def may_speak(label: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from recollect.language.entities.gazetteer import given_names, name_like_words
 from recollect.retain.chats import Form, chat_in
-from recollect.retain.speakers import ROLES, Said, is_note, is_titled, may_speak, speaks
+from recollect.retain.speakers import ROLES, Said, is_note, is_titled, may_speak, months, speaks
 
 __all__ = ["Talk", "label_end", "speaker_of", "talk_in"]
 
@@ -90,6 +90,8 @@ def _labelled(lines: Iterable[str]) -> Talk:
             labels[label] += 1
             sure |= set() if _doubtful(match) else {label}
             kinds.setdefault(label, set()).update({kind} if kind else ())
+    for month in months(labels):
+        del labels[month]
     if not labels:
         return Talk()
     names = given_names()
