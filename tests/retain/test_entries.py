@@ -69,6 +69,16 @@ def test_a_year_left_out_is_that_of_the_line_above(
     assert held("\n".join(lines)) == dict(zip(lines, days, strict=True))
 
 
+def test_what_was_and_what_will_be_done_is_kept_apart(held: Held) -> None:
+    assert held(
+        "March 2024: hired\nYesterday: fixed the login\nToday: reviews\nBlockers: none"
+    ) == {
+        "March 2024: hired": "2024-03-01",
+        "Yesterday: fixed the login": "2026-01-01",
+        "Today: reviews\nBlockers: none": "2026-01-02",
+    }
+
+
 def test_a_year_left_out_is_that_of_the_heading(held: Held) -> None:
     text = "# 2021\n\nDecember 5: a\nMarch 3: b\n\n# 2022\n\nMay 4: c"
     assert held(text) == {

@@ -36,8 +36,8 @@ _SENT = re.compile(
     r"\s*(?:\*\*)?(?i:date|sent|datum|gesendet|fecha|data|envoyé)(?:\*\*)?:(?:\*\*)?\s*(?P<date>\w.{5,39}?)\s*$"
 )
 _OF_A_DAY = (Grain.DAY, Grain.HOUR, Grain.MINUTE, Grain.SECOND)
-# Of figures alone "1/2" is rather a half.
-_TELLS = re.compile(r"(?=.*\d)(?=.*(?:[^\W\d_]{3}|[年月]|\d{4}))")
+# Of figures alone "1/2" is rather a half. A weekday alone is rather of every week.
+_TELLS = re.compile(r"(?=.*\d)(?=.*(?:[^\W\d_]{3}|[年月]|\d{4}))|(?i:yesterday|today|tomorrow)$")
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)|['’]\d\d(?!\d)|\d[./-]\d{1,2}[./-]\d\d$")
 _HALF_A_YEAR = timedelta(days=183)
 _ANY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -108,8 +108,9 @@ class _Run:
             read = self._from(date, 1999)
             self._went_to(_start(read))
             return read if _is_year(date) else None
-        # A weekday tells the year: it is the same, whenever it is read.
-        if self._last is None or self._from(date, 1999) == self._from(date, 1998):
+        # A weekday tells the year: it is the same, whenever it is read. "Today" counts from another day.
+        told = date.isalpha() or self._from(date, 1999) == self._from(date, 1998)
+        if self._last is None or told:
             return None
         read = self._in_its_year(date, self._last)
         self._went_to(_start(read))
