@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -334,6 +335,22 @@ def test_a_restored_memory_was_withdrawn_in_between(memory: Recollect, *, replac
     assert ferry not in texts(memory, bank, query, as_of=between)
     assert ferry in texts(memory, bank, query, as_of=YESTERDAY)
     assert ferry in texts(memory, bank, query, as_of=TOMORROW)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_memory_withdrawn_again_was_withdrawn_in_between(
+    memory: Recollect, *, replaced: bool
+) -> None:
+    bank = f"withdrawn-again-{replaced}"
+    memory.retain(bank, {"id": "a", "text": "The ferry leaves at nine.", "timestamp": "2024-01-01"})
+    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
+    withdraw = partial(memory.supersede, by="b") if replaced else memory.invalidate
+    withdraw(bank, "a")
+    between = datetime.now(UTC)
+    withdraw(bank, "a")
+    then = memory.recall(bank, "When does the ferry leave?", as_of=between, min_score=0.0)
+    states = [hit.memory.state for hit in then if hit.id == "a"]
+    assert states == ([State.SUPERSEDED] if replaced else [])
 
 
 def test_what_was_told_again_later_had_not_been_told_then(memory: Recollect) -> None:

@@ -148,6 +148,15 @@ class WritingContract:
         assert view.allows(keys, Filter(as_of=at - 1))[0]
         assert not view.allows(keys, Filter(as_of=at))[0]
 
+    def test_a_memory_retired_again_has_been_closed_since_the_first_time(self) -> None:
+        new = next(m for m in self.filled().memories if m.memory.state is State.ACTIVE)
+        for later in (2_000_000, 1_000_000, 3_000_000):
+            again = Retire(new.key, State.INVALIDATED, new.known_from + later)
+            self.store.commit(BANK, lambda _, again=again: Batch(retire=[again]))
+        keys, view = np.array([new.key], np.int64), self.store.view(BANK)
+        assert view.allows(keys, Filter(as_of=new.known_from + 999_999))[0]
+        assert not view.allows(keys, Filter(as_of=new.known_from + 1_000_000))[0]
+
     def test_a_withdrawn_document_leaves_to_its_heirs_what_they_say_as_well(self) -> None:
         told = next(m for m in made_up(1).memories if m.memory.state is State.ACTIVE)
         pages = [NewDocument(name, b"read", None, (), {}, ()) for name in ("a", "b", "c")]
