@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from typing import Literal
 
-from recollect.retain.chats import Thread
 from recollect.retain.entries import date_of, day_alone, day_of_letter, day_of_title
 from recollect.retain.speakers import Said, is_role
 from recollect.retain.talk import Talk, label_end, talk_in
+from recollect.retain.thread import Thread
 
 __all__ = ["Block", "blocks"]
 

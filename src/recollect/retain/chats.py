@@ -15,19 +15,19 @@ from typing import NamedTuple
 from recollect.language.entities.gazetteer import given_names, name_like_words
 from recollect.retain.speakers import Said, is_note, word_set
 
-__all__ = ["Form", "Thread", "chat_in"]
+__all__ = ["CLOCK", "CLOCK_ALONE", "HOURS", "MONTH", "Form", "chat_in"]
 
 _BEFORE = r"[ \t\u200e\ufeff]*"
-_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,6})?)?Z?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,6})?)?Z?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 _DAY = (
-    rf"(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}"
-    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    rf"(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}|\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}"
+    rf"|{MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
     r"|(?i:today|yesterday|(?:last )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|gestern|hoy|ayer"
     r"|aujourd['’]hui|hier|oggi|ieri|hoje|ontem))"
 )
-_FULL = rf"{_DAY}(?:T|,?\s(?:at |um |à |a las |alle |às )?){_CLOCK}(?: Uhr)?"
-_MOMENT = rf"(?:{_FULL}|{_CLOCK})"
+_FULL = rf"{_DAY}(?:T|,?\s(?:at |um |à |a las |alle |às )?){CLOCK}(?: Uhr)?"
+_MOMENT = rf"(?:{_FULL}|{CLOCK})"
 _STAMP = rf"[\[(]?(?P<stamp>{_MOMENT})[\])]?"
 _NICK = r"(?:[^\W\d]|[\[\]\\`^{}])[\w\[\]\\`^{}|-]{0,31}"
 _NAME = r"(?P<label>[^\W_][^\n:|<>\[\]{}\"“”,;]{0,40}?)"
@@ -39,11 +39,6 @@ _END = r"[ \t\r]*(?:\n|$)"
 # What a program tells by itself begins with one of these, and so does what somebody does ("* ann waves").
 _MARK = r"(?:-!-|\*{1,4}|-->|<--|---?|=-=)"
 _TOLD = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:{_MARK}\s+(?:[|│]\s+)?)?(?=\S)|{_MARK}\s+(?=\S)")
-_LOGGED_DAY = re.compile(
-    rf"(?:Log opened|Log closed|Day changed(?: to)?|(?:BEGIN|END)\w* LOGGING AT)\s+(?:\w{{3}},? )?"
-    rf"(?:(?P<month>{_MONTH}) (?P<number>\d{{1,2}})|(?P<first>\d{{1,2}}) (?P<second>{_MONTH}))"
-    r"(?: \d\d:\d\d:\d\d)?,? (?P<year>\d{4})"
-)
 _DONE = re.compile(
     r"(?:has |have )?(?:joined|left|archived|renamed|unarchived) (?:#|the (?:channel|group|conversation|chat|server))"
     r"|was (?:added to|removed from) #|(?:set|cleared|changed) the channel|pinned a message|added an integration"
@@ -58,7 +53,7 @@ _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
 _LINE = r"(?:[-–—─=]+[ \t\r]*)?"
 _DIVIDER = re.compile(
     rf"{_BEFORE}{_LINE}(?P<day>(?=[A-Z\d])"
-    rf"(?:(?:{_WEEKDAY})?(?:{_MONTH} {_NTH}|{_NTH} {_MONTH})(?:,? \d{{4}})?|{_DAY}))"
+    rf"(?:(?:{_WEEKDAY})?(?:{MONTH} {_NTH}|{_NTH} {MONTH})(?:,? \d{{4}})?|{_DAY}))"
     rf"[ \t\r]*{_LINE}\n(?:[ \t\r]*\n|New[ \t\r]*\n)*"
 )
 # What stands where a name would in what programs log.
@@ -146,65 +141,6 @@ def chat_in(lines: Sequence[str]) -> tuple[Form, int] | None:
     return (_TIMELESS, tagged[0]) if found and _TIMELESS.convinces(found, lines) else None
 
 
-class Thread:
-    """What earlier lines say of later ones: who goes on speaking, and the day of times that name none."""
-
-    def __init__(self) -> None:
-        self._last = Said(None, None, 0)
-        self._day: str | None = None
-        self._year: str | None = None
-
-    def follow(self, turn: Said, words: str) -> Said:
-        last = self._last
-        self._learn(turn, words)
-        if turn.again:
-            turn = turn._replace(speaker=last.speaker)
-            if turn.stamp and last.stamp:
-                clock = _in_its_half(turn.stamp, last.stamp)
-                turn = turn._replace(stamp=_CLOCK_ALONE.sub(clock, last.stamp))
-        elif turn.stamp:
-            turn = turn._replace(stamp=self._dated(turn.stamp))
-        self._last = turn
-        return turn
-
-    def _learn(self, turn: Said, words: str) -> None:
-        told = None if turn.speaker else _day_told(words)
-        if told is not None:
-            self._day, self._year = " ".join(told), told[1]
-        elif turn.day is not None:
-            self._day = turn.day
-
-    def _dated(self, stamp: str) -> str:
-        if self._day and _CLOCK_ALONE.fullmatch(stamp):
-            return f"{self._day} {stamp}"
-        return _YEARLESS.sub(rf"\2 \1 {self._year} \3", stamp) if self._year else stamp
-
-
-def _in_its_half(clock: str, last: str) -> str:
-    """Slack says of a message that goes on neither AM nor PM: it is the next such time."""
-    half = _HALF.search(last)
-    if half is None or _HALF.search(clock):
-        return clock
-    before, after = (_minutes(each) for each in (last[: half.start()], clock))
-    turned = after < before
-    return f"{clock} {'AP'[(half[1].upper() == 'A') == turned]}M"
-
-
-def _minutes(clock: str) -> int:
-    """Of half a day, which begins at twelve."""
-    hours, minutes = _HOURS.findall(clock)[-1]
-    return int(hours) % 12 * 60 + int(minutes)
-
-
-def _day_told(words: str) -> tuple[str, str] | None:
-    """The day that a log says begins: "Day changed Wed Mar 13 2024"."""
-    match = _LOGGED_DAY.search(words)
-    if match is None:
-        return None
-    number, month = match["number"] or match["first"], match["month"] or match["second"]
-    return f"{number} {month}", match["year"]
-
-
 _ANY_CLOCK = re.compile(r"\d:\d\d").search
 
 
@@ -265,13 +201,13 @@ def _returns(found: Sequence[_Head]) -> bool:
 
 def _answers(found: Sequence[_Head]) -> bool:
     """Whether somebody speaks on the day that another did: notes are headed by days, too."""
-    days = [(head.label, re.sub(_CLOCK, "", head.stamp)) for head in found]
+    days = [(head.label, re.sub(CLOCK, "", head.stamp)) for head in found]
     return any(a[0] != b[0] and a[1] == b[1] for a, b in pairwise(days))
 
 
 def _by_the_minute(found: Sequence[_Head]) -> bool:
     """Whether a time is not as round as those of appointments are."""
-    return any(int(clock[1]) % 5 for head in found for clock in _HOURS.findall(head.stamp)[-1:])
+    return any(int(clock[1]) % 5 for head in found for clock in HOURS.findall(head.stamp)[-1:])
 
 
 def _has_words(found: Sequence[_Head], lines: Sequence[str]) -> bool:
@@ -321,7 +257,7 @@ def _telegram_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
 def _discord_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     if not _has_words(found, lines):
         return False
-    if any(_CLOCK_ALONE.fullmatch(head.stamp) for head in found):
+    if any(CLOCK_ALONE.fullmatch(head.stamp) for head in found):
         return 2 * _named(found) >= 1 and _returns(found)
     return _named(found) > 0 or (_returns(found) and _answers(found))
 
@@ -344,9 +280,8 @@ def _slack_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     return len(found) > 1 and 2 * _named(found) >= 1 and _has_words(found, lines)
 
 
-_CLOCK_ALONE = re.compile(_CLOCK)
-_HALF = re.compile(r"\s?([AaPp])\.?[Mm]\b\.?")
-_HOURS = re.compile(r"(\d{1,2}):(\d\d)")
+CLOCK_ALONE = re.compile(CLOCK)
+HOURS = re.compile(r"(\d{1,2}):(\d\d)")
 _MONTHS = [
     "January",
     "February",
@@ -362,10 +297,9 @@ _MONTHS = [
     "December",
 ]
 _ASIDE = re.compile(r"\s+\((?:Guest|External|Unverified|Gast|Extern|Invité|Invitado)\)$")
-_YEARLESS = re.compile(rf"^({_MONTH}) (\d{{1,2}}) ({_CLOCK})$")
 _COMES = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:-->|<--)\s+(?:[|│]\s+)?[^\W\d]")
-_BRACKETED = re.compile(rf"\[({_CLOCK})\] ?(?=\S)")
-_BARE = re.compile(rf"\s*\[?({_CLOCK})(?:\] ?|[ \t\r]*\n\s*)(?=\S)")
+_BRACKETED = re.compile(rf"\[({CLOCK})\] ?(?=\S)")
+_BARE = re.compile(rf"\s*\[?({CLOCK})(?:\] ?|[ \t\r]*\n\s*)(?=\S)")
 _FORMS = (
     Form(  # IRC
         re.compile(rf"{_BEFORE}{_STAMP}\s*<[ @+%&~!]?(?P<label>{_NICK})>\s+(?=\S)"),
@@ -396,7 +330,7 @@ _FORMS = (
         _spaces_convince, above=True, again=_BARE, month_first=True,
     ),
     Form(  # Teams, where the line above is not Slack's
-        re.compile(rf"{_BEFORE}\[(?P<stamp>{_MOMENT}|{_MONTH_AND_DAY} {_CLOCK})\] {_FULL_NAME}{_END}"),
+        re.compile(rf"{_BEFORE}\[(?P<stamp>{_MOMENT}|{_MONTH_AND_DAY} {CLOCK})\] {_FULL_NAME}{_END}"),
         _spaces_convince, above=True, month_first=True,
     ),
     Form(
