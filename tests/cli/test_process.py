@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -87,6 +88,18 @@ def test_a_closed_pipe_is_no_traceback(store: Path) -> None:
     )
     os.close(writes)
     assert (ran.returncode, ran.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("closed", "query", "code"), [("<&-", "-", 2), (">&-", "Alice", 0), ("2>&-", "Alice", 0)]
+)
+def test_a_stream_that_is_closed_from_the_start_is_no_traceback(
+    store: Path, closed: str, query: str, code: int
+) -> None:
+    line = shlex.join([*RECOLLECT, "--db", str(store), "recall", "alice", query, "--trace"])
+    ran = subprocess.run(["sh", "-c", f"{line} {closed}"], capture_output=True, text=True)
+    assert (ran.returncode, "Traceback" in ran.stderr) == (code, False)
+    assert bool(ran.stdout) == (closed == "2>&-")
 
 
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -29,6 +30,7 @@ _Unusable: type[Exception] = next(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     any_locale()
     if any(not _is_text(argument) for argument in given):
         return _unusable(given, "an argument is not UTF-8 text", "convert it, or give it on stdin")
@@ -58,6 +60,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         return _interrupted(given)
     return code if isinstance(code, int) else 0
+
+
+def _open_streams() -> None:
+    """Whoever starts a command may have closed some of them (`2>&-`): nothing to read, nobody who reads."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  as long as we run
 
 
 def _is_text(argument: str) -> bool:
