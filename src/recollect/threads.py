@@ -1,16 +1,52 @@
-"""Iterators across the border between the event loop and threads, some items at a time: crossing
-it for every one would cost more than making it."""
+"""Between threads: work that is shared among them, and iterators across the border between the event
+loop and threads, some items at a time: crossing it for every one would cost more than making it."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterator
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
 AT_ONCE = 200
+
+
+def shared(work: Callable[[T], None], items: Iterable[T], helpers: Executor, most: int) -> None:
+    """Do the work on this thread and, as far as they are free, on helpers: `most` threads in all. Nobody
+    waits for a helper that has not begun, so it does not matter whose threads they are."""
+    waiting = deque(items)
+
+    def go_on() -> None:
+        while True:
+            try:
+                item = waiting.popleft()
+            except IndexError:
+                return
+            work(item)
+
+    helping: list[Future[None]] = []
+    with suppress(RuntimeError):  # closed meanwhile
+        helping.extend(helpers.submit(go_on) for _ in range(min(most, len(waiting)) - 1))
+    try:
+        go_on()
+    finally:
+        waiting.clear()
+        begun = [helper for helper in helping if not helper.cancel()]
+        for helper in begun:
+            helper.result()
 
 
 async def awaited(items: Iterator[T], at_once: int = AT_ONCE) -> AsyncGenerator[T]:

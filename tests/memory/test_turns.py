@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import recollect
 from recollect import Recollect, testing
 from recollect.config import cores
 from recollect.memory import reading
@@ -175,3 +176,45 @@ def test_who_has_waited_long_enough_goes_on() -> None:
 
 def test_the_time_that_a_turn_was_waited_for_counts() -> None:
     assert Run(waited=2.0).elapsed_ms() >= 2000
+
+
+def test_threads_are_lent_to_a_recall_that_is_alone() -> None:
+    turns, run, others = Turns(2), Run(), threading.Event()
+    with ThreadPoolExecutor(2) as workers:
+        line = retrieve.Line(workers, turns, run, retrieve.Deadline(run, None))
+
+        def other(asking: threading.Event) -> None:
+            with turns.taken(60):
+                asking.set()
+                others.wait(60)
+
+        with turns.taken(60):
+            assert line.spare is workers
+            asking = threading.Event()
+            beside = workers.submit(other, asking)
+            assert asking.wait(60)
+            assert line.spare is None
+            others.set()
+            beside.result()
+            assert line.spare is workers
+
+
+def test_a_recall_among_others_scores_as_it_does_alone() -> None:
+    turns = [
+        {"speaker": "Nora" if i % 2 else "Peter", "text": f"I {what} with {whom}." + " Really." * i}
+        for i, (what, whom) in enumerate(
+            (what, whom)
+            for what in ("swam", "cooked", "argued", "danced")
+            for whom in ("Ines", "my uncle", "the neighbours", "Tomas")
+        )
+    ]
+    queries = ["Who did Nora dance with?", "Whom did Peter argue with?", "Who swam with Ines?"]
+    with recollect.open(":memory:", cache_entries=0) as memory:
+        memory.retain("b", {"turns": turns, "document_id": "talk"})
+
+        def scores(query: str) -> list[tuple[str, float]]:
+            return [(hit.id, hit.score) for hit in memory.recall("b", query)]
+
+        alone = [scores(query) for query in queries]
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(scores, 4 * queries)) == 4 * alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -126,6 +127,15 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class Shareable(Protocol):
+    """A reranker that can be lent threads, and then gives the same in less time."""
+
+    def score_with(
+        self, helpers: Executor, query: str, passages: Sequence[str]
+    ) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -27,12 +27,14 @@ from recollect.models.base import Encoded
 from recollect.models.folder import ModelFolder, read_folder
 from recollect.models.runtime import onnxruntime
 from recollect.models.words import Words
+from recollect.threads import shared
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-# Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small.
-BATCH = 16
+# Flat between 4 and 32 texts of 40 tokens in benchmarks/models.py; 16 keeps memory small. What is computed on
+# the way should fit a core's cache: 16 texts of 256 tokens at once cost a sixth more than two.
+BATCH, BATCH_TOKENS = 16, 512
 A_RUN = 11  # tokens: what one more run costs, whatever is in it
 SHARED_FROM = 113  # texts: two threads of one core take more CPU for the same work
 CORES = min(4, cores())
@@ -109,7 +111,8 @@ class _Graph:
         for i in sorted(range(len(texts)), key=lambda i: (len(texts[i]), i)):
             longer = len(texts[i]) - len(texts[places[-1]]) if places else 0
             padded = padding is not None and len(places) * longer > padding
-            if padded or len(places) == BATCH:
+            full = len(places) == BATCH or (len(places) + 1) * len(texts[i]) > BATCH_TOKENS
+            if places and (padded or full):
                 yield places, [texts[i] for i in places]
                 places = []
             places.append(i)
@@ -354,13 +357,34 @@ class OnnxReranker:
         return self._graph.folder.name
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        return self._score(query, passages, None)
+
+    def score_with(
+        self, helpers: Executor, query: str, passages: Sequence[str]
+    ) -> NDArray[np.float32]:
+        return self._score(query, passages, helpers)
+
+    def _score(
+        self, query: str, passages: Sequence[str], helpers: Executor | None
+    ) -> NDArray[np.float32]:
         pairs = [self._graph.pair(query, passage) for passage in passages]
         scores = np.zeros(len(passages), dtype=np.float32)
-        for places, batch in self._graph.batches(pairs, padding=A_RUN):
-            outputs, _ = self._graph.run(batch)
-            logits = outputs[self._logits].reshape(len(batch), -1)
+
+        def read(batch: tuple[list[int], list[Encoding]]) -> None:
+            places, texts = batch
+            outputs, _ = self._graph.run(texts)
+            logits = outputs[self._logits].reshape(len(texts), -1)
             # Exports with two classes put the relevant one last.
             scores[places] = logits[:, -1]
+
+        # The same batches, whoever reads them, so the same logits. The longest first: who is left with the
+        # last one keeps the others waiting.
+        batches = list(self._graph.batches(pairs, padding=A_RUN))[::-1]
+        if helpers is None or len(batches) == 1:
+            for batch in batches:
+                read(batch)
+        else:
+            shared(read, batches, helpers, CORES)
         return scores
 
 

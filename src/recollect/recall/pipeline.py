@@ -40,6 +40,7 @@ from recollect.recall.rerank import (
     cross_encode,
     late_interaction,
     portions,
+    scoring,
     with_signal,
 )
 from recollect.recall.result import RecallResult
@@ -290,6 +291,7 @@ def _crossed(
     if line.overdue:
         run.degrade("cross-encoder", "the deadline came first")
         return None
+    score = scoring(reranker, line.spare)
     judged: list[Pool] = []  # portion by portion: what comes too late takes nothing back
 
     def read() -> None:
@@ -298,7 +300,7 @@ def _crossed(
             for rows in portions(pool, reading, with_.settings.rerank_candidates):
                 if judged and _settled(judged[-1], pool, rows, reading):
                     return
-                crossed = cross_encode(search.view, reranker, text, crossed, rows, request.allowed)
+                crossed = cross_encode(search.view, score, text, crossed, rows, request.allowed)
                 judged.append(_below(judge(crossed, calibration), pool, "cross"))
                 if line.overdue:
                     return

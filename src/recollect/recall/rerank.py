@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from recollect.errors import ModelError
 from recollect.language.passage import paired_passage
 from recollect.language.terms import query_terms
-from recollect.models.base import Reranker
+from recollect.models.base import Reranker, Shareable
 from recollect.models.late import best_matches, code_bytes
 from recollect.recall.pool import Numbers, Pool
 from recollect.storage.base import Filter, Floats, View
@@ -80,9 +82,19 @@ def portions(pool: Pool, reading: Reading, limit: int) -> Iterator[NDArray[np.in
         begin += len(rows)
 
 
+Score = Callable[[str, Sequence[str]], ArrayLike]
+
+
+def scoring(reranker: Reranker, helpers: Executor | None) -> Score:
+    """How it reads: with helpers where there are some and it can use them."""
+    if helpers is None or not isinstance(reranker, Shareable):
+        return reranker.score
+    return partial(reranker.score_with, helpers)
+
+
 def cross_encode(
     view: View,
-    reranker: Reranker,
+    score: Score,
     query: str,
     pool: Pool,
     best: NDArray[np.int64],
@@ -104,7 +116,7 @@ def cross_encode(
     texts = [paired_passage(memories[key], *turns, wanted=wanted) for _, key, turns in pairs]
     known = pool.signals.get("cross")
     scores = np.full(len(pool), np.nan, np.float32) if known is None else known.copy()
-    scores[[at for at, _, _ in pairs]] = _given(reranker.score(query, texts), len(texts))
+    scores[[at for at, _, _ in pairs]] = _given(score(query, texts), len(texts))
     return replace(pool, signals={**pool.signals, "cross": scores})
 
 

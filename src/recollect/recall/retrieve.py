@@ -97,6 +97,11 @@ class Line:
         """Whether the deadline kept anything from being looked at, or keeps the rest."""
         return self._left_behind or self._deadline.over
 
+    @property
+    def spare(self) -> ThreadPoolExecutor | None:
+        """Threads that may help; none where others need the cores."""
+        return None if self._turns.crowded else self._workers
+
     def start(self, name: str, work: Callable[[], T], *, here: bool = False) -> Callable[[], T]:
         """On a worker; or on this thread, when no deadline could come: where it would only wait, or
         where others need the cores. Gives what waits for the answer."""
