@@ -214,6 +214,37 @@ TALKS = {
 }
 
 
+TALKS |= {
+    "headings of roles": (
+        "### User\nWhat is the capital?\n\n### Assistant\n## France\nParis.\n\n- big\n\n### User\nThanks",
+        [
+            ("User", "What is the capital?"),
+            ("Assistant", "## France\nParis.\n\n- big"),
+            ("User", "Thanks"),
+        ],
+    ),
+    "ChatGPT": (
+        "You said:\nWhat is the capital?\nChatGPT said:\nParis: a big city.\n\n# More\n1. one\n2. two",
+        [
+            ("You", "What is the capital?"),
+            ("ChatGPT", "Paris: a big city.\n\n# More\n1. one\n2. two"),
+        ],
+    ),
+    "roles above": (
+        "**User:**\nhi\n\n**Assistant:**\nHello",
+        [("User", "hi"), ("Assistant", "Hello")],
+    ),
+    "some above what they say": (
+        "User: make a list\nAssistant:\nHere it is:\n- a\nUser: thanks",
+        [("User", "make a list"), ("Assistant", "Here it is:\n- a"), ("User", "thanks")],
+    ),
+    "people above what they say": (
+        "Ann: hi\nBob:\nI have news.\nSummary:\nI quit.\nAnn:\nOh!",
+        [("Ann", "hi"), ("Bob", "I have news.\nSummary:\nI quit."), ("Ann", "Oh!")],
+    ),
+}
+
+
 @pytest.mark.parametrize("form", TALKS)
 def test_a_chat_is_read_as_who_said_what(form: str) -> None:
     text, said = TALKS[form]
@@ -233,6 +264,20 @@ def test_lines_may_end_as_they_do_on_windows(form: str) -> None:
     text, said = TALKS[form]
     found = statements(text.replace("\n", "\r\n"))
     assert [(each.speaker, each.text.replace("\r", "")) for each in found] == said
+
+
+def test_a_chat_below_a_heading_is_about_it() -> None:
+    found = statements("# France\n\n## User\nWhat is the capital?\n\n## Assistant\nParis.")
+    assert [(each.speaker, each.heading) for each in found] == [
+        ("User", "France"),
+        ("Assistant", "France"),
+    ]
+
+
+def test_settings_in_an_answer_are_part_of_it() -> None:
+    answer = "Write this:\nuser:\n  name: ann"
+    text = f"User: How do I set it?\nAssistant: {answer}"
+    assert [each.text for each in statements(text)] == ["How do I set it?", answer]
 
 
 def test_a_message_without_words_is_nobody_s() -> None:
@@ -351,6 +396,9 @@ NO_TALKS = {
     "steps in brackets": "[10:32:01] Starting server\nok\n[10:32:04] Loading config\nok\n[10:32:06] Starting server\nok",
     "one line in brackets": "[10:32 AM] Jane Doe\nHer notes were on the table.",
     "days and places": "Arrival 3/4/2024 10:32 AM\nGate 3\nDeparture 3/5/2024 11:07 AM\nGate 4",
+    "a manual": "## User\nLogs in.\n## AI\nAnswers.\n## Setup\nInstall it.",
+    "settings": "user:\n  name: ann\nassistant:\n  name: hal",
+    "roles of a manual": "User:\nlogs in and waits\n\nAdmin:\nreads the logs",
     "code": "```\n12:03 <ann> hi\n12:04 <bob> yo\n```",
 }  # fmt: skip
 

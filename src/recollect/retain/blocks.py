@@ -110,7 +110,8 @@ def blocks(text: str) -> Iterator[Block]:
         if line.blank:
             index += 1
             continue
-        heading = _heading(lines, index) or _day(lines, index, talk)
+        speaks = talk.whole and _turn(line, talk) is not None  # "## User"
+        heading = None if speaks else _heading(lines, index) or _day(lines, index, talk)
         if heading:
             level, title, after = heading
             if level <= headings.level:
@@ -288,7 +289,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _ends(lines: list[_Line], index: int, turn: Said, talk: Talk) -> bool:
     """Whether a heading stands here, and not one inside of what is said: the next line is somebody's turn, or
     it is people who talk."""
-    if lines[index].code:
+    if lines[index].code or talk.whole:
         return False
     heads = _HEADING.match(lines[index].text) or _day(lines, index, talk)
     if not heads:

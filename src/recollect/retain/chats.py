@@ -60,6 +60,8 @@ _DIVIDER = re.compile(
 _LOGGERS = word_set("""info debug warn warning error err fatal trace notice critical crit severe verbose emerg alert panic log
     main module worker server client kernel system init none null unknown anonymous root stdin stdout stderr
     request response input output http sql event job task thread process""")
+_ASKING = word_set("you user human me")
+_ANSWERING = word_set("assistant ai bot chatgpt claude gemini copilot")
 _WORDS = 5  # of a name; a longer one is a sentence
 
 
@@ -81,6 +83,9 @@ class Form:
     told: bool = False
     again: re.Pattern[str] | None = None
     month_first: bool = False
+    whole: bool = (
+        False  # only who speaks next ends what is said: answers have headings of their own
+    )
 
     def opens(self, line: str, below: str) -> Said | None:
         """`below` are the lines after it."""
@@ -136,6 +141,10 @@ def chat_in(lines: Sequence[str]) -> tuple[Form, int] | None:
             if found and form.convinces(found, lines):
                 day_first = any(_DAY_FIRST.match(head.stamp) for head in found)
                 return replace(form, month_first=form.month_first and not day_first), found[0].line
+    headed = [n for n, line in enumerate(lines) if line.rstrip()[-1:] in ":*" or line[:1] == "#"]
+    found = _WITH_ROLES.heads(lines, headed)
+    if found and _WITH_ROLES.convinces(found, lines):
+        return _WITH_ROLES, found[0].line
     tagged = [n for n, line in enumerate(lines) if "<" in line and line.lstrip().startswith("<")]
     found = _TIMELESS.heads(lines, tagged)
     return (_TIMELESS, tagged[0]) if found and _TIMELESS.convinces(found, lines) else None
@@ -234,6 +243,16 @@ def _bare_brackets_convince(found: Sequence[_Head], lines: Sequence[str]) -> boo
     whole = sum(1 for line in lines if line.strip() and not _TOLD.match(line))
     tags = any("</" in line or "/>" in line for line in lines)
     return whole == len(found) and _returns(found) and _by_people(found) and not tags
+
+
+def _roles_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """Somebody asks and a program answers; in a manual other headings stand between "User" and "Agent"."""
+    labels = {head.label.lower() for head in found}
+    if labels.isdisjoint(_ASKING) or labels.isdisjoint(_ANSWERING):
+        return False
+    marks = {lines[head.line].split()[0] for head in found if lines[head.line][:1] == "#"}
+    alike = sum(line.split(maxsplit=1)[0] in marks for line in lines if line[:1] == "#")
+    return _has_words(found, lines) and alike == sum(lines[h.line][:1] == "#" for h in found)
 
 
 def _columns_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
@@ -349,6 +368,13 @@ _FORMS = (
         re.compile(rf"{_BEFORE}(?P<stamp>{_FULL})\s+[@+%&~]?(?P<label>{_NICK})\s+(?=\S)"),
         _columns_convince, told=True,
     ),
+)  # fmt: skip
+_WITH_ROLES = Form(  # copied or exported from an assistant: "## User", "**Assistant:**", "ChatGPT said:"
+    re.compile(
+        rf"(?:#{{1,6}} +|(?=\**[A-Z][^\n]*[:*][ \t\r]*(?:\n|$)))(?:\*\*)?(?P<label>(?i:{'|'.join(sorted(_ASKING | _ANSWERING))}|system))"
+        rf"(?: said)?[:*]{{0,3}}{_END}"
+    ),
+    _roles_convince, above=True, whole=True,
 )  # fmt: skip
 _TIMELESS = Form(  # IRC without times
     re.compile(rf"{_BEFORE}<[ @+%&~]?(?P<label>{_NICK})>\s+(?=\S)"),

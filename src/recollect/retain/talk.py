@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from recollect.language.entities.gazetteer import given_names, name_like_words
 from recollect.retain.chats import Form, chat_in
-from recollect.retain.speakers import ROLES, Said, is_note, is_titled, may_speak, months, speaks
+from recollect.retain.speakers import (
+    ROLES,
+    Said,
+    is_note,
+    is_role,
+    is_titled,
+    may_speak,
+    months,
+    speaks,
+)
 
 __all__ = ["Talk", "label_end", "speaker_of", "talk_in"]
 
@@ -20,10 +29,12 @@ _LOGGED = (
     r"(?:\s?[AaPp]\.?[Mm]\.?)?)(?:\s[-–])?\s"
 )
 _BEFORE = r"[\s\u200e\ufeff]*"
-_TURN = re.compile(
+_LABEL = (
     rf"{_BEFORE}(?:{_STAMP}|{_LOGGED})?(?:\*\*)?(?P<label>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{0,2}})(?:\*\*)?"
-    r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?(?::(?:\*\*)?\s|：(?:\*\*)?)\s*(?=\S)"
+    r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?"
 )
+_TURN = re.compile(rf"{_LABEL}(?::(?:\*\*)?\s|：(?:\*\*)?)\s*(?=\S)")
+_ABOVE = re.compile(rf"{_LABEL}[:：](?:\*\*)?\s*$")  # what is said stands below
 # A line of a log: who speaks may be a number, or have any sign in the name; or nobody does ("Ann added Bob").
 _ENTRY = re.compile(
     rf"{_BEFORE}(?:{_STAMP}|{_LOGGED})(?:(?P<label>[^\s:：\"“”„]+(?: [^\s:：\"“”„]+){{0,3}})(?::\s|：)\s*)?(?=\S)"
@@ -44,6 +55,11 @@ class Talk:
     stamped: frozenset[str] = frozenset()
     form: Form | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing but who speaks next ends what is said."""
+        return self.form is not None and self.form.whole
+
     def opens(self, line: str, below: str = "") -> Said | None:
         """`below` are the lines after it: there are names that stand above what they said."""
         if self.form is not None:
@@ -53,7 +69,17 @@ class Talk:
         match = _TURN.match(line)
         if match and match.group("label") in self.speakers:
             return Said(match.group("label"), _told(match), match.end())
+        above = _ABOVE.match(line)
+        if above and self._takes_part(above.group("label")):
+            return Said(above.group("label"), _told(above), above.end())
         return self._entry(line) if self.stamped else None
+
+    def _takes_part(self, label: str) -> bool:
+        """Whoever speaks elsewhere, too; and the other side of a chat, or a person, who only here does."""
+        if label in self.speakers or label[0].islower():
+            return label in self.speakers
+        sides = is_role(label) and any(map(is_role, self.speakers))
+        return sides or label.lower() in given_names()
 
     def _entry(self, line: str) -> Said | None:
         """In a log every stamp begins something else, whoever's it is: nobody said what another did."""
