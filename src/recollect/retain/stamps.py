@@ -15,6 +15,7 @@ _ANY = datetime(2000, 1, 1, tzinfo=UTC)  # what is read with its year is the sam
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _NUMBERS = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})[/.-](\d{4}|\d{2})(?!\d)")
 _SHORT_YEAR = re.compile(r"(?<!\d)(\d{1,2})-([A-Z][a-z]{2})-(\d\d)(?!\d)")
+_AMERICAN = re.compile(r"[1-9]\d?/[1-9]\d?/\d\d,?\s\d{1,2}:\d\d(?::\d\d)?\s[AP]M")
 _DAY_NAMED = re.compile(r"[^\W\d_]{3,}")
 _EXACT = (Grain.SECOND, Grain.MINUTE, Grain.HOUR, Grain.DAY)
 _MONTHS = 12
@@ -33,6 +34,8 @@ class Stamps:
         days = [(int(m.group(1)), m.group(2), int(m.group(3))) for m in found if m]
         first = any(one > _MONTHS or between == "." for one, between, _ in days)
         second = any(other > _MONTHS for _, _, other in days)
+        if not first and not second:
+            return cls(False if _american([m for m in found if m]) else None)
         return cls(None if first == second else first)
 
     def said_at(self, stamp: str | None, seen: datetime | None = None) -> datetime | None:
@@ -60,3 +63,10 @@ class Stamps:
         if len(year) == 2:
             year = f"{'19' if int(year) >= _CENTURY else '20'}{year}"
         return f"{year}-{int(month):02}-{int(number):02}"
+
+
+def _american(days: list[re.Match[str]]) -> bool:
+    """Whether all are written as "3/4/24, 10:32 AM" is: where the day comes first, it has two figures, or the year
+    four, or "am" is in small letters."""
+    alike = all(_AMERICAN.fullmatch(day.string.strip()) for day in days)
+    return alike and any(len(day[1]) == 1 or len(day[3]) == 1 for day in days)
