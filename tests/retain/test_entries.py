@@ -142,6 +142,26 @@ def test_a_talk_goes_on_below_the_next_day(memory: recollect.Recollect) -> None:
 
 
 @pytest.mark.parametrize(
+    ("day", "time"),
+    [
+        ("Monday, March 4th", "2024-03-04"),
+        ("4 March", "2025-03-04"),
+        ("-- Yesterday --", "2026-01-01"),
+    ],
+)
+def test_a_day_of_a_talk_needs_no_year(memory: recollect.Recollect, day: str, time: str) -> None:
+    memory.retain("b", f"{day}\nAnn: hi\n[14:05] Bob: yo", timestamp="2026-01-02T10:00")
+    told = {m.text: m.mentioned_at for m in memory.memories("b")}
+    start = datetime.fromisoformat(time).replace(tzinfo=UTC)
+    assert told == {"hi": start, "yo": start.replace(hour=14, minute=5)}
+
+
+def test_a_day_may_be_what_somebody_says(memory: recollect.Recollect) -> None:
+    memory.retain("b", "Ann: When?\nBob: I would say\nToday\nAnn: ok")
+    assert "I would say\nToday" in {m.text for m in memory.memories("b")}
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "# 2026-12-24\nGoose for six.",  # a plan

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from typing import Literal
 
-from recollect.retain.entries import date_of, day_alone, day_of_letter, day_of_title
+from recollect.retain.entries import (
+    date_of,
+    day_alone,
+    day_in_talk,
+    day_of_letter,
+    day_of_title,
+)
 from recollect.retain.speakers import Said, is_role
 from recollect.retain.talk import Talk, label_end, talk_in
 from recollect.retain.thread import Thread
@@ -74,7 +80,7 @@ class _Headings:
         self._open = [(other, name) for other, name in self._open if other < level]
         self._days = self._days[: len(self._open) + 1]
         self._open.append((level, title))
-        self._days.append(day_of_title(title) or self.day)
+        self._days.append((title if level == DEEPEST else day_of_title(title)) or self.day)
         self.unused = span
 
     @property
@@ -192,10 +198,12 @@ def _day(lines: list[_Line], index: int, talk: Talk) -> tuple[int, str, int] | N
     """A day alone on a line, as a heading below all others; programs that chat have forms for it. Where prose was
     wrapped, a line may be a day by chance."""
     line, after = lines[index], index + 1
-    apart = index == 0 or lines[index - 1].blank or line.dated or bool(talk.speakers)
-    if talk.form is not None or line.code or not apart or after == len(lines):
+    apart, spoken = index == 0 or lines[index - 1].blank, bool(talk.speakers)
+    if talk.form is not None or line.code or after == len(lines):
         return None
-    day = day_alone(line.text)
+    if not apart and not line.dated and not spoken:
+        return None
+    day = day_in_talk(line.text) if apart and spoken else day_alone(line.text)
     return None if day is None else (DEEPEST, day, after)
 
 

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 
 from recollect.language.time import Grain, TimeExpression, read_times
 
-__all__ = ["date_of", "dates", "day_alone", "day_of_letter", "day_of_title"]
+__all__ = ["date_of", "dates", "day_alone", "day_in_talk", "day_of_letter", "day_of_title"]
 
 _MARKS, _CLOSED = r"[*_\[(]{0,3}", r"[*_\])]{0,3}"
 _DATE = r"(?P<date>\w[\w ,./'’–-]{2,27}?)"
@@ -31,7 +31,7 @@ _OPENS = (
         r"\s*(?P<date>\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})[ \t]+(?=\S)(?!\d?\d[:.]\d\d)"
     ),
 )
-_ALONE = re.compile(r"[\s\-–—─=*_\[(]{0,20}(?P<date>\w[\w ,./:'’-]{5,39}?)[\s\-–—─=*_\]):.]*$")
+_ALONE = re.compile(r"[\s\-–—─=*_\[(]{0,20}(?P<date>\w[\w ,./:'’-]{3,39}?)[\s\-–—─=*_\]):.]*$")
 _SENT = re.compile(
     r"\s*(?:\*\*)?(?i:date|sent|datum|gesendet|fecha|data|envoyé)(?:\*\*)?:(?:\*\*)?\s*(?P<date>\w.{5,39}?)\s*$"
 )
@@ -56,6 +56,13 @@ def day_alone(line: str) -> str | None:
     """The day, with its year, that is all that a line says."""
     match = _ALONE.match(line)
     return match["date"] if match and _is_day(match["date"]) else None
+
+
+def day_in_talk(line: str) -> str | None:
+    """The same, also without a year: people talk on days that are over."""
+    match = _ALONE.match(line)
+    read = _read(match["date"], _ANY) if match else None
+    return match["date"] if match and read and read.grain is Grain.DAY else day_alone(line)
 
 
 def day_of_title(title: str) -> str | None:

@@ -144,8 +144,8 @@ def _told_on(found: Statement, stamps: Stamps, seen: datetime | None) -> datetim
     it."""
     if found.day is None:
         return None
-    clock = stamps.said_at(f"{found.day} {found.stamp}") if found.stamp else None
-    told = clock or stamps.said_at(found.day)
+    clock = stamps.said_at(f"{found.day} {found.stamp}", seen) if found.stamp else None
+    told = clock or stamps.said_at(found.day, seen)
     return None if told and seen and told.date() > seen.date() else told
 
 
