@@ -215,6 +215,16 @@ TALKS = {
 
 
 TALKS |= {
+    "subtitles with names": (
+        "WEBVTT\n\n1\n00:00:01.000 --> 00:00:04.000\nAnn Lee: Welcome everybody.\n\n2\n00:00:05.000 --> 00:00:07.000\n"
+        "So the plan: to start\nright now.\n\n3\n00:00:07.000 --> 00:00:09.000\nBob: Thanks, Ann.",
+        [
+            (None, "WEBVTT"),
+            ("Ann Lee", "Welcome everybody."),
+            ("Ann Lee", "So the plan: to start\nright now."),
+            ("Bob", "Thanks, Ann."),
+        ],
+    ),
     "headings of roles": (
         "### User\nWhat is the capital?\n\n### Assistant\n## France\nParis.\n\n- big\n\n### User\nThanks",
         [

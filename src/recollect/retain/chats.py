@@ -117,7 +117,9 @@ class Form:
         if told:
             return Said(None, told.group("stamp"), told.end())
         again = self.again.match(whole) if self.again else None
-        return Said(None, again.group(1), again.end(), again=True) if again else None
+        if again is None:
+            return None
+        return Said(None, again.groupdict().get("clock"), again.end(), _lines(again), again=True)
 
     def heads(self, lines: Sequence[str], among: Iterable[int]) -> list[_Head]:
         found: list[_Head] = []
@@ -273,6 +275,10 @@ def _telegram_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     return True  # a name, and a day and a time in brackets, alone on a line
 
 
+def _subtitles_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    return _named(found) > 0 or _returns(found)
+
+
 def _discord_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     if not _has_words(found, lines):
         return False
@@ -317,8 +323,10 @@ _MONTHS = [
 ]
 _ASIDE = re.compile(r"\s+\((?:Guest|External|Unverified|Gast|Extern|Invité|Invitado)\)$")
 _COMES = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:-->|<--)\s+(?:[|│]\s+)?[^\W\d]")
-_BRACKETED = re.compile(rf"\[({CLOCK})\] ?(?=\S)")
-_BARE = re.compile(rf"\s*\[?({CLOCK})(?:\] ?|[ \t\r]*\n\s*)(?=\S)")
+_BRACKETED = re.compile(rf"\[(?P<clock>{CLOCK})\] ?(?=\S)")
+_BARE = re.compile(rf"\s*\[?(?P<clock>{CLOCK})(?:\] ?|[ \t\r]*\n\s*)(?=\S)")
+_CAPITAL = r"[^\W\d_a-zß-ÿ][^\s:<>]*"
+_CUE = r"(?:[\w/-]{1,60}[ \t\r]*\n)?[ \t]*(?:\d\d:)?\d\d:\d\d[.,]\d{3} --> [^\n]*\n"
 _FORMS = (
     Form(  # IRC
         re.compile(rf"{_BEFORE}{_STAMP}\s*<[ @+%&~!]?(?P<label>{_NICK})>\s+(?=\S)"),
@@ -327,6 +335,10 @@ _FORMS = (
     Form(  # Telegram
         re.compile(rf"{_BEFORE}{_NAME}, \[(?P<stamp>{_FULL})\]:?{_END}"),
         _telegram_convinces, above=True,
+    ),
+    Form(  # subtitles, and what is said in a call
+        re.compile(rf"{_BEFORE}{_CUE}(?P<label>{_CAPITAL}(?: {_CAPITAL}){{0,4}}): (?=\S)"),
+        _subtitles_convince, above=True, again=re.compile(rf"{_BEFORE}{_CUE}(?=\S)"),
     ),
     Form(  # Discord
         re.compile(rf"{_BEFORE}(?P<label>\S[^\n]{{0,120}}?){_GAP}+[—–]{_GAP}+(?P<stamp>{_MOMENT}){_END}"),
