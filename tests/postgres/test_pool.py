@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from recollect.errors import StoreError, StoreUnavailable
+from recollect.errors import NotFound, StoreError, StoreUnavailable
 from recollect.storage.base import Batch, Filter, View
 from recollect.storage.postgres.store import PostgresStore
 from recollect.testing import open_fake
@@ -60,6 +60,19 @@ def test_a_recall_takes_one_connection_and_few_round_trips(postgres: str, schema
             assert trace.max_conn_wait >= 0
             stages = [s.stage for s in trace.stages]
             assert stages.index("gather") < stages.index("semantic")
+
+
+@pytest.mark.parametrize("verb", ["why", "load", "told_by"])
+def test_an_error_that_is_kept_keeps_no_connection(postgres: str, schema: str, verb: str) -> None:
+    with open_fake(postgres, pg_schema=schema, pool_size=2) as memory:
+        memory.retain("b", FACTS)
+        ask = getattr(memory, verb)
+        kept: list[pytest.ExceptionInfo[NotFound]] = []
+        for _ in range(4):
+            with pytest.raises(NotFound) as error:
+                ask("b", *(["violin"] if verb == "why" else []), "nobody")
+            kept.append(error)
+        assert memory.recall("b", "violin").results
 
 
 def test_the_trace_says_how_long_a_connection_was_waited_for(postgres: str, schema: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
@@ -23,9 +24,9 @@ class Looking(Banks):
     @checked
     def load(self, bank: str, memory_id: str) -> Memory:
         """One memory whole."""
-        view = self._store.view(bank)
-        key = view.key_of(memory_id)
-        found = None if key is None else view.load([key]).get(key)
+        with closing(self._store.view(bank)) as view:
+            key = view.key_of(memory_id)
+            found = None if key is None else view.load([key]).get(key)
         if found is None:
             raise NotFound(
                 f"bank {bank!r} has no memory {memory_id!r}",

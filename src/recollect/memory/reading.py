@@ -69,29 +69,29 @@ class Reading(Parts):
 
         request = self._request(bank, query, options)
         self._load_meanwhile(query, request)
-        view = self._store.recall_view(bank)
-        clock = _clock(begun, request.deadline_ms)
-        recalling = self._ready(bank, view, clock, request.deadline_ms)
-        request = self._configured(bank, view.seq, request, options)
-        key = (bank, view.seq, _as_cached(request, options))
-        spent = waited if request.deadline_ms is None else time.perf_counter() - clock
-        watched = Run(on_event, name="recall", bank=bank, cpu=request.trace, waited=spent)
-        with closing(view), watched as run:
-            measured = request.trace or request.deadline_ms is not None  # it is about this very run
-            held = None if measured else self._cache.get(key)
-            if held is not None:
-                run.note(cached=True, results=len(held))
-                if on_event:
-                    on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
-                return replace(held, cached=True)
-            with self._in_turn(view, options) as more:
-                run.note(turn_wait_ms=round((waited + more) * 1e3, 3))
-                result = recall(recalling, view, request, run)
-                result = told_apart(recalling, view, request, result, run)
-            run.note(cached=False, results=len(result))
-            if not result.degraded:
-                self._cache.put(key, result)
-            return result
+        # Closed whatever happens: an error that somebody keeps keeps a view, and that a connection.
+        with closing(self._store.recall_view(bank)) as view:
+            clock = _clock(begun, request.deadline_ms)
+            recalling = self._ready(bank, view, clock, request.deadline_ms)
+            request = self._configured(bank, view.seq, request, options)
+            key = (bank, view.seq, _as_cached(request, options))
+            spent = waited if request.deadline_ms is None else time.perf_counter() - clock
+            with Run(on_event, name="recall", bank=bank, cpu=request.trace, waited=spent) as run:
+                measured = request.trace or request.deadline_ms is not None  # it is about this run
+                held = None if measured else self._cache.get(key)
+                if held is not None:
+                    run.note(cached=True, results=len(held))
+                    if on_event:
+                        on_event(StageEvent("cache.hit", "stop", 0.0, 0.0))
+                    return replace(held, cached=True)
+                with self._in_turn(view, options) as more:
+                    run.note(turn_wait_ms=round((waited + more) * 1e3, 3))
+                    result = recall(recalling, view, request, run)
+                    result = told_apart(recalling, view, request, result, run)
+                run.note(cached=False, results=len(result))
+                if not result.degraded:
+                    self._cache.put(key, result)
+                return result
 
     @checked
     def recall_events(
@@ -126,13 +126,13 @@ class Reading(Parts):
 
         request = self._request(bank, query, options)
         self._load_meanwhile(query, request)
-        view = self._store.recall_view(bank)
-        clock = _clock(begun, request.deadline_ms)
-        recalling = self._ready(bank, view, clock, request.deadline_ms)
-        request = self._configured(bank, view.seq, request, options)
-        spent = 0.0 if request.deadline_ms is None else time.perf_counter() - clock
-        with Run(name="why", bank=bank, waited=spent) as run:
-            return why(recalling, view, request, memory_id, run)
+        with closing(self._store.recall_view(bank)) as view:
+            clock = _clock(begun, request.deadline_ms)
+            recalling = self._ready(bank, view, clock, request.deadline_ms)
+            request = self._configured(bank, view.seq, request, options)
+            spent = 0.0 if request.deadline_ms is None else time.perf_counter() - clock
+            with Run(name="why", bank=bank, waited=spent) as run:
+                return why(recalling, view, request, memory_id, run)
 
     def _load_meanwhile(self, query: str, request: RecallRequest) -> None:
         """Before the first recall: models and words load while the bank is read."""

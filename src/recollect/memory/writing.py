@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -168,8 +169,8 @@ class Writing(Looking):
         """The documents that say it as well, by id."""
         from recollect.retain.revise import current_key
 
-        view = self._store.view(bank)
-        return list(view.told_by(current_key(view, memory_id)))
+        with closing(self._store.view(bank)) as view:
+            return list(view.told_by(current_key(view, memory_id)))
 
     @checked
     def unread(self, bank: str, documents: Sequence[str]) -> None:
