@@ -198,13 +198,14 @@ def scale(name: str, result: Json, pages: Pages) -> list[str]:
         "recalls a second as shipped, 1 / 8 callers": lambda s: " / ".join(
             f"{c['per_second']:.0f}" for c in s["callers"]
         ),
+        "… as shipped, 8 callers in a process for each core": lambda s: _in_processes(
+            s, "callers_processes"
+        ),
         "recalls a second, reranker off, 1 / 8 callers": lambda s: " / ".join(
             f"{c['per_second']:.0f}" for c in s.get("callers_off", ())
         ),
-        "… 8 callers in a process for each core": lambda s: (
-            f"{s['callers_off_processes']['per_second']:.0f}"
-            if "callers_off_processes" in s
-            else "–"
+        "… reranker off, 8 callers in a process for each core": lambda s: _in_processes(
+            s, "callers_off_processes"
         ),
         "retain, CPU ms a fact, batches of 100": lambda s: f"{s['retain_batch']['cpu_ms']:.2f}",
         "retain, CPU ms, one fact alone": lambda s: f"{s['retain_single']['cpu_p50']:.1f}",
@@ -231,6 +232,10 @@ def scale(name: str, result: Json, pages: Pages) -> list[str]:
     )
     lines += ["", f"![recall cost by size](img/{name}.svg)", "", *_stages(sizes)]
     return lines
+
+
+def _in_processes(size: Json, name: str) -> str:
+    return f"{size[name]['per_second']:.0f}" if name in size else "–"
 
 
 def _stages(sizes: dict[int, Json]) -> list[str]:

@@ -45,15 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", default="scale-short")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--cold", help=argparse.SUPPRESS)
-    parser.add_argument("--share", nargs=3, metavar=("DB", "OF", "AT"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--share", nargs=4, metavar=("DB", "RERANKER", "OF", "AT"), help=argparse.SUPPRESS
+    )
     options = parser.parse_args(arguments)
     if options.one:
         sys.stdout.buffer.write(orjson.dumps(one(options.one, options.queries)))
     elif options.cold:
         sys.stdout.buffer.write(orjson.dumps(cold(Path(options.cold))))
     elif options.share:
-        db, of, at = options.share
-        sys.stdout.buffer.write(orjson.dumps(share(db, int(of), float(at), options.queries)))
+        db, reranker, of, at = options.share
+        opened = {"db": db} | ({"reranker": reranker} if reranker else {})
+        sys.stdout.buffer.write(orjson.dumps(share(opened, int(of), float(at), options.queries)))
     else:
         run(options.sizes, options.queries, options.out)
 
@@ -95,7 +98,8 @@ def one(size: int, queries: int) -> dict[str, Any]:
             found["callers_off"] = [callers(memory, asked, n, each=4) for n in (1, CALLERS)]
         with recollect.open(str(path), reranker="late-interaction") as memory:
             found["recall_late_interaction"] = recalls(memory, asked, ids)
-        found["callers_off_processes"] = processes(path, os.cpu_count() or 1)
+        found["callers_processes"] = processes(path, "", 100)
+        found["callers_off_processes"] = processes(path, "none", 400)
         found["disk_bytes_a_fact"] = disk_bytes(path) / (size + SINGLES)
         found["cold"] = fresh("--cold", str(path))
     return found
@@ -164,24 +168,24 @@ def callers(memory: Any, asked: Sequence[Fact], count: int, *, each: int = 1) ->
     return throughput(call, callers=count, calls=each * max(100, len(asked)))
 
 
-def processes(path: Path, count: int) -> dict[str, float]:
+def processes(path: Path, reranker: str, calls: int) -> dict[str, float]:
     """The eight in as many processes as there are cores, all on one file: what Python's lock does not hold up.
     They begin at the same moment; the last one to end says how long it took."""
-    at = time.time() + WARM_S
-    shared = [str(path), str(CALLERS // count or 1), str(at)]
-    ask = [sys.executable, __file__, "--queries", "400", "--share", *shared]
+    at, count = time.time() + WARM_S, os.cpu_count() or 1
+    shared = [str(path), reranker, str(CALLERS // count or 1), str(at)]
+    ask = [sys.executable, __file__, "--queries", str(calls), "--share", *shared]
     started = [subprocess.Popen(ask, stdout=subprocess.PIPE) for _ in range(count)]
     answers = [orjson.loads(process.communicate()[0]) for process in started]
     calls = sum(answer["calls"] for answer in answers)
     return {"processes": count, "per_second": calls / max(answer["took_s"] for answer in answers)}
 
 
-def share(db: str, callers: int, at: float, calls: int) -> dict[str, float]:
+def share(opened: dict[str, Any], callers: int, at: float, calls: int) -> dict[str, float]:
     """One process's part of them."""
     import recollect
 
     asked = [fact.question for fact in islice(facts(SHORT[0]), 100)]
-    with recollect.open(db, reranker="none") as memory:
+    with recollect.open(**opened) as memory:
         for question in asked[:20]:
             memory.recall(BANK, f"{question} before")
         time.sleep(max(0.0, at - time.time()))
@@ -227,8 +231,9 @@ def say(size: int, found: dict[str, Any]) -> None:
         f" late interaction {late['cpu_p50']:.1f}, as shipped {on['cpu_p50']:.1f} CPU-ms; wall {off['wall_p50']:.1f} / {on['wall_p50']:.1f} ms;"
         f" hit@10 {off['known_item_hit@10']:.2f} / {on['known_item_hit@10']:.2f};"
         f" 8 callers {found['callers_off'][1]['per_second']:.0f} /"
-        f" {found['callers'][1]['per_second']:.0f} a second, off in {found['callers_off_processes']['processes']} processes"
-        f" {found['callers_off_processes']['per_second']:.0f}; RSS {found['rss_mb']:.0f} MB;"
+        f" {found['callers'][1]['per_second']:.0f} a second, in {found['callers_processes']['processes']} processes"
+        f" {found['callers_off_processes']['per_second']:.0f} /"
+        f" {found['callers_processes']['per_second']:.0f}; RSS {found['rss_mb']:.0f} MB;"
         f" disk {found['disk_bytes_a_fact'] / 1024:.1f} KB a fact;"
         f" cold {found['cold']['open_to_answer_ms']:.0f} ms",
         file=sys.stderr,
