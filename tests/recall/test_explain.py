@@ -335,6 +335,17 @@ def test_cut_by_tokens_says_how_many_would_have_done(
         assert not any(hit.id in {h.id for h in result} for result in fewer)
 
 
+@pytest.mark.parametrize(("mode", "deeper"), [("fixed", False), ("adaptive", True)])
+def test_cut_by_tokens_says_that_more_of_them_look_deeper(
+    reopen: Callable[..., Recollect], diary: str, mode: str, *, deeper: bool
+) -> None:
+    opened, query = reopen(budget_mode=mode), "What did Priya do?"
+    asked: dict[str, Any] = {"query_timestamp": ANCHOR, "without": ["rerank"]}
+    hits = opened.recall(diary, query, max_tokens=400, **asked)
+    whys = [opened.why(diary, query, hit.id, max_tokens=100, **asked) for hit in hits]
+    assert any("deeper" in (why.stages[-1].needed or "") for why in whys) == deeper
+
+
 @pytest.mark.parametrize("options", [{}, {"max_tokens": 5}, {"types": ["opinion"]}])
 def test_json_tells_all_that_why_does(
     memory: Recollect, story: str, options: dict[str, Any]

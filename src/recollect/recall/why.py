@@ -16,9 +16,9 @@ from recollect.recall.arms.graph import PER_ENTITY, SEEDS
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning, matched
 from recollect.recall.floors import left_out
 from recollect.recall.pack import needed
-from recollect.recall.pipeline import Recalling, rank, similarity_floor
+from recollect.recall.pipeline import Recalling, rank, search_depth, similarity_floor
 from recollect.recall.relevance import in_window
-from recollect.recall.request import RecallRequest
+from recollect.recall.request import RecallRequest, change
 from recollect.storage.base import EVERYTHING, Filter, Found, Keys, View
 from recollect.telemetry import Run
 from recollect.types import Arm, Memory, Window
@@ -371,6 +371,8 @@ def _not_fitting(
         if with_them is None:  # more room brings an observation in its place
             need += ", and prefer_observations off"
         least = least if with_them is None else with_them
+    if search_depth(change(request, max_tokens=least), with_.settings) > ranked.depth:
+        need += "; it looks deeper then, and may find others that come before it"
     numbers = {"tokens": cost, "max_tokens": least}
     says = f"its {cost} tokens did not fit"
     return StageVerdict("pack", False, says, need.format(least), numbers)
