@@ -32,6 +32,9 @@ MEMORIES = [
     "the dinosaurs and we had ice cream afterwards."
     for i in range(300)
 ]
+LONG = [
+    " ".join(MEMORIES[i : i + 9])[:1000] for i in range(0, 144, 9)
+]  # as much as is read at once
 MEMORY_SETS = ("realmem", "lifebench", "friendsqa")
 UNITS = 500  # of a bank
 _LOAD = (
@@ -69,6 +72,7 @@ def measure() -> dict[str, float]:
         "skim a query": cpu(lambda: skimming(embedder).encode_queries([QUERY])),
         "embed a memory, alone": cpu(lambda: embedder.encode_passages(MEMORIES[:1])),
         "embed a memory, of 64": cpu(lambda: embedder.encode_passages(MEMORIES[:64]), 5) / 64,
+        "embed a long memory, of 16": cpu(lambda: embedder.encode_passages(LONG), 5) / len(LONG),
         "load the embedder ": load_time("embedder"),
     }
     if stored is not None and query.tokens is not None:
@@ -78,6 +82,9 @@ def measure() -> dict[str, float]:
     reranker = load_reranker()
     if reranker is not None:
         found["cross-encoder, a pair"] = cpu(lambda: reranker.score(QUERY, MEMORIES[:12]), 10) / 12
+        found["cross-encoder, a long pair"] = cpu(lambda: reranker.score(QUERY, LONG), 5) / len(
+            LONG
+        )
         found["load the reranker "] = load_time("reranker")
     return found
 
@@ -101,7 +108,6 @@ def beside(folder: Path) -> dict[str, float]:
     other = load_embedder(str(folder / one.name))
     a = load_reranker()
     b = None if a is None else load_reranker(str(folder / a.name))
-    long = " ".join(MEMORIES[:12])
 
     def embed(texts: list[str], times: int) -> float:
         return ratios(
@@ -117,7 +123,7 @@ def beside(folder: Path) -> dict[str, float]:
         "a query, of the shipped": embed([QUERY], 200),
         "a memory": embed(MEMORIES[:1], 100),
         "16 memories": embed(MEMORIES[:16], 20),
-        "a text of 256 tokens": embed([long], 20),
+        "a text of 256 tokens": embed(LONG[:1], 20),
         "a pair": pairs(1),
         "4 pairs": pairs(4),
     }
