@@ -21,6 +21,7 @@ from recollect.recall.pipeline import CROSSED, CROSSED_OWN
 from recollect.recall.pool import Pool
 from recollect.recall.relevance import beside, calibrations, sigmoid, spread
 from recollect.recall.rerank import Reading, portions
+from recollect.recall.retrieve import Line
 from recollect.types import Memory
 
 from .columns import pool
@@ -262,6 +263,18 @@ def test_a_portion_that_fails_takes_back_nothing(
     other.__dict__["_recalling"] = recalling
     result = other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0)
     assert [d.part for d in result.degraded] == ["cross-encoder"]
+    assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 6
+
+
+def test_a_deadline_between_two_portions_is_told(
+    reopen: Callable[..., Recollect], diary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, reader = crossed(reopen, "nowhere", CROSSED)
+    monkeypatch.setattr(Line, "overdue", property(lambda _: bool(reader.read)))
+    result = other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0)
+    assert [(d.part, d.reason) for d in result.degraded] == [
+        ("cross-encoder", "the deadline came first")
+    ]
     assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 6
 
 

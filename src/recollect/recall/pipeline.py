@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.config import Settings
 from recollect.errors import ModelError
 from recollect.models.base import Embedder, Reranker
-from recollect.models.patience import within
+from recollect.models.patience import Overdue, within
 from recollect.recall.answer import Ranked, considered, lowest, packed, result_of
 from recollect.recall.answerable import READ, answerable, asked_for, reason
 from recollect.recall.boost import boost, in_time, stand_back
@@ -300,10 +300,10 @@ def _crossed(
             for rows in portions(pool, reading, with_.settings.rerank_candidates):
                 if judged and _settled(judged[-1], pool, rows, reading):
                     return
+                if judged and line.overdue:
+                    raise Overdue
                 crossed = cross_encode(search.view, score, text, crossed, rows, request.allowed)
                 judged.append(_below(judge(crossed, calibration), pool, "cross"))
-                if line.overdue:
-                    return
 
     line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
     return judged[-1] if judged else None
