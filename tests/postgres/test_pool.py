@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from recollect import Recollect
 from recollect.errors import NotFound, StoreError, StoreUnavailable
 from recollect.storage.base import Batch, Filter, View
 from recollect.storage.postgres.store import PostgresStore
@@ -62,15 +63,28 @@ def test_a_recall_takes_one_connection_and_few_round_trips(postgres: str, schema
             assert stages.index("gather") < stages.index("semantic")
 
 
-@pytest.mark.parametrize("verb", ["why", "load", "told_by"])
-def test_an_error_that_is_kept_keeps_no_connection(postgres: str, schema: str, verb: str) -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m: m.why("b", "violin", "nobody"),
+        lambda m: m.load("b", "nobody"),
+        lambda m: m.told_by("b", "nobody"),
+        lambda m: m.update("b", "nobody", text="Nobody plays."),
+        lambda m: m.restore("b", "nobody"),
+        lambda m: m.invalidate("b", "nobody"),
+        lambda m: m.forget("b", "nobody"),
+    ],
+    ids=["why", "load", "told_by", "update", "restore", "invalidate", "forget"],
+)
+def test_an_error_that_is_kept_keeps_no_connection(
+    postgres: str, schema: str, ask: Callable[[Recollect], object]
+) -> None:
     with open_fake(postgres, pg_schema=schema, pool_size=2) as memory:
         memory.retain("b", FACTS)
-        ask = getattr(memory, verb)
         kept: list[pytest.ExceptionInfo[NotFound]] = []
         for _ in range(4):
             with pytest.raises(NotFound) as error:
-                ask("b", *(["violin"] if verb == "why" else []), "nobody")
+                ask(memory)
             kept.append(error)
         assert memory.recall("b", "violin").results
 

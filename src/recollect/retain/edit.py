@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,11 +46,11 @@ def update(
             f"cannot update {', '.join(sorted(unknown)) or 'nothing'}",
             hint="fields that can change: " + ", ".join(sorted(_EDITABLE)),
         )
-    view = store.view(bank)
-    old = _loaded(view, memory_id)
-    fact = _read(old, changes, now)
-    _check(view, old, fact, changes)
-    (ready,) = grounded([fact], view.resolver, settings.agent_names)
+    with closing(store.view(bank)) as view:
+        old = _loaded(view, memory_id)
+        fact = _read(old, changes, now)
+        _check(view, old, fact, changes)
+        (ready,) = grounded([fact], view.resolver, settings.agent_names)
     _commit(store, embedder, settings, bank, Correction(memory_id, ready, changes, now))
 
 
@@ -62,12 +63,12 @@ def restore(
     now: datetime,
 ) -> None:
     """What was withdrawn or replaced counts again from now on; between then and now it did not."""
-    view = store.view(bank)
-    old = _loaded(view, memory_id)
-    if old.state is State.ACTIVE:
-        return
-    fact = items(as_item(old), {}, now)[0].facts[0]
-    (ready,) = grounded([fact], view.resolver, settings.agent_names)
+    with closing(store.view(bank)) as view:
+        old = _loaded(view, memory_id)
+        if old.state is State.ACTIVE:
+            return
+        fact = items(as_item(old), {}, now)[0].facts[0]
+        (ready,) = grounded([fact], view.resolver, settings.agent_names)
     _commit(store, embedder, settings, bank, Correction(memory_id, ready, {}, now, restored=True))
 
 
@@ -75,7 +76,8 @@ def _commit(
     store: Store, embedder: Embedder, settings: Settings, bank: str, correction: Correction
 ) -> None:
     versions = Versions(embedder, settings.agent_names)
-    versions.foresee(store.view(bank), correction)
+    with closing(store.view(bank)) as view:
+        versions.foresee(view, correction)
     store.commit(bank, lambda w: versions.plan(w, correction))
 
 
@@ -135,7 +137,7 @@ def reinforce(store: Store, bank: str, memory_id: str, evidence: Evidence, now: 
             f"unknown evidence {evidence!r}",
             hint="use strong_support, weak_support, neutral, contradiction or strong_contradiction",
         )
-    old = _loaded(store.view(bank), memory_id)
+    old = _held(store, bank, memory_id)
     if old.type is not MemoryType.OPINION or old.confidence is None:
         raise InvalidInput(
             f"memory {memory_id} is a {old.type.value}; only opinions have a confidence",
@@ -158,7 +160,7 @@ def reinforce(store: Store, bank: str, memory_id: str, evidence: Evidence, now: 
 def retire(
     store: Store, bank: str, memory_id: str, state: State, by: str | None, now: datetime
 ) -> None:
-    _loaded(store.view(bank), memory_id)
+    _held(store, bank, memory_id)
 
     def plan(w: Writing) -> Batch:
         if by is not None:
@@ -213,7 +215,7 @@ def forget(store: Store, bank: str, memory_id: str | None, document_id: str | No
             raise _unknown_document(bank, document_id)
         return store.commit(bank, lambda _: Batch(drop_documents={document_id: frozenset()}))
     wanted = memory_id or ""
-    _loaded(store.view(bank), wanted)
+    _held(store, bank, wanted)
     return store.commit(bank, lambda w: Batch(drop_memories=[current_key(w, wanted)]))
 
 
@@ -238,6 +240,11 @@ def clear(store: Store, bank: str, type: MemoryType | None) -> int:
         return Batch(drop_documents={d.id: frozenset[int]() for d in documents}, drop_memories=keys)
 
     return store.commit(bank, plan)
+
+
+def _held(store: Store, bank: str, memory_id: str) -> Memory:
+    with closing(store.view(bank)) as view:
+        return _loaded(view, memory_id)
 
 
 def _loaded(view: View, memory_id: str) -> Memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -95,7 +96,8 @@ def _sources(
     def held(document_id: str) -> tuple[bytes, Sequence[Memory]] | None:
         if with_.store.bank(bank) is None:
             return None
-        digest = with_.store.view(bank).document_hash(document_id)
+        with closing(with_.store.view(bank)) as view:
+            digest = view.document_hash(document_id)
         if digest is None:
             return None
         of_it = Listing(document_id=document_id, axis="created_at")
@@ -170,9 +172,8 @@ def _retain_changed(
     part: _Part | None,
 ) -> None:
     """Everything of the group that the bank does not hold already, in one transaction."""
-    view = with_.store.view(bank)
-    changed = [s for s in group if not _unchanged(view, s, told)]
-    view.close()
+    with closing(with_.store.view(bank)) as view:
+        changed = [s for s in group if not _unchanged(view, s, told)]
     if not changed:
         return
     with run.stage("prepare"):
@@ -193,10 +194,10 @@ def _retain_changed(
 
 def _prepare(with_: Retaining, bank: str, group: list[Source]) -> list[list[Prepared]]:
     """All facts of the group in one pass of the model, then dealt out to their sources."""
-    view = with_.store.view(bank)
-    facts = in_turn(group, view.newest())
-    flat = iter(prepare(facts, with_.embedder, view.resolver, with_.settings.agent_names))
-    return [[next(flat) for _ in s.facts] for s in group]
+    with closing(with_.store.view(bank)) as view:
+        facts = in_turn(group, view.newest())
+        flat = iter(prepare(facts, with_.embedder, view.resolver, with_.settings.agent_names))
+        return [[next(flat) for _ in s.facts] for s in group]
 
 
 def _groups(found: Iterable[Source]) -> Iterator[list[Source]]:
