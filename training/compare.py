@@ -114,7 +114,8 @@ def orders(scorer: Any, c: Collection) -> list[list[tuple[float, float]]]:
         cosine = cosines[i][near]
         late = scorer.late(query_tokens[i], weights[i], tokens[near], keep[near])
         both = standard(cosine) + LATE_WEIGHT * standard(late)
-        found.append([at_ten(near, scores, gold) for scores in (cosine, late, both)])
+        tops = (near[np.argsort(-x, kind="stable")[:10]] for x in (cosine, late, both))
+        found.append([at_ten(np.isin(top, gold), len(gold)) for top in tops])
     return found
 
 
@@ -123,10 +124,10 @@ def standard(x: NDArray[Any]) -> NDArray[np.float32]:
     return (x - x.mean()) / (x.std() + 1e-6)
 
 
-def at_ten(near: NDArray[np.intp], scores: NDArray[Any], gold: list[int]) -> tuple[float, float]:
-    best = np.isin(near[np.argsort(-scores, kind="stable")[:10]], gold)
-    ideal = GAINS[: min(10, len(gold))].sum()
-    return float(best.sum() / len(gold)), float((GAINS[: len(best)] * best).sum() / ideal)
+def at_ten(best: NDArray[np.bool_], gold: int) -> tuple[float, float]:
+    """Recall@10 and NDCG@10 of a ranking: which of its best ten are relevant, and how many there are."""
+    ideal = GAINS[: min(10, gold)].sum()
+    return float(best.sum() / gold), float((GAINS[: len(best)] * best).sum() / ideal)
 
 
 def main(step: str, path: str, *rest: str) -> None:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.sets import folder, read, sample  # noqa: E402
-from training.fit_relevance import at_ten  # noqa: E402
+from training.compare import at_ten  # noqa: E402
 
 import recollect  # noqa: E402
 from recollect.eval.data import Bank, Query, Unit  # noqa: E402

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.sets import read, sample  # noqa: E402
+from training.compare import at_ten  # noqa: E402
 
 import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
@@ -256,15 +257,6 @@ def _calibrate(
 
     scale, bias = minimize(loss, np.array([1.0, -4.0]), method="Nelder-Mead").x
     return float(scale), float(bias)
-
-
-GAINS = 1 / np.log2(np.arange(2, 12))
-
-
-def at_ten(best: NDArray[np.bool_], gold: int) -> tuple[float, float]:
-    """Recall@10 and NDCG@10 of a ranking: which of its best ten are relevant, and how many there are."""
-    ideal = GAINS[: min(10, gold)].sum()
-    return float(best.sum() / gold), float((GAINS[: len(best)] * best).sum() / ideal)
 
 
 def ndcg(lists: Lists, score: NDArray[np.float64]) -> tuple[list[float], list[float]]:

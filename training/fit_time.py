@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.sets import read, sample
-from training.fit_relevance import at_ten
+from training.compare import at_ten
 
 import recollect
 from recollect.eval.data import Bank

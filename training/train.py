@@ -35,7 +35,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOKEN_DIMENSIONS = 64
 DEPTHS = (6,)
 READER_DEPTHS = (8, 12)
-# Of gte-small's twelve layers these make the best embedder before any training; the first eight make none.
+# Of gte-small's twelve layers: before any training these find as much as all, and the first eight nothing (docs/why.md).
 FINDER_LAYERS = (0, 1, 2, 4, 6, 8, 9, 10)
 FINDER_ROUNDS = 3  # of mining: misses that are near to the student as it is by then
 # Scales of cosines in the losses. What they push apart decides what a cosine means, to links, floors and duplicates.

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from recollect import Arm, Recollect
 from recollect.language.dates import to_micros
-from recollect.recall.companions import lets_see
 from recollect.recall.pipeline import rank
-from recollect.recall.request import recall_request, tag_filter
+from recollect.recall.request import lets_see, recall_request, tag_filter
 from recollect.telemetry import Run
 
 from .banks import only, view_of

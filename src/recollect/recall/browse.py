@@ -17,7 +17,7 @@ from recollect.errors import InvalidInput
 from recollect.language.dates import from_micros, parse_when, to_micros
 from recollect.options import DocumentFilters, MemoryFilters, TagFilters, names
 from recollect.recall.fuzzy import spelled
-from recollect.recall.request import filter_types, tag_filter, whole_text
+from recollect.recall.request import filter_types, lets_see, tag_filter, whole_text
 from recollect.storage.base import (
     EVERYTHING,
     NO_TIME,
@@ -27,7 +27,6 @@ from recollect.storage.base import (
     Listing,
     Store,
     TagExpression,
-    TagLeaf,
     TimeAxis,
     View,
 )
@@ -151,7 +150,7 @@ def documents(
         at = None if axis is None else to_micros(getattr(document, axis))
         if at is not None and not (since or at) <= at < (at + 1 if until is None else until):
             continue
-        if tags is not None and not _tagged(frozenset(document.tags), tags):
+        if tags is not None and not lets_see(tags, frozenset(document.tags)):
             continue
         if said and not matched(store, document, said):
             continue
@@ -185,19 +184,6 @@ def matched(store: Store, document: Document, wanted: str) -> list[str]:
     chunks = store.document_chunks(document.bank, document.id)
     said = any(words in c.text.casefold() for c in chunks)
     return ["id"] * named + ["original_text"] * said
-
-
-def _tagged(tags: frozenset[str], wanted: TagExpression) -> bool:
-    if not isinstance(wanted, TagLeaf):
-        parts = [_tagged(tags, part) for part in wanted.parts]
-        if wanted.operator == "not":
-            return not parts[0]
-        return all(parts) if wanted.operator == "and" else any(parts)
-    asked = frozenset(wanted.tags)
-    if wanted.match == "exact":
-        return tags == asked
-    hit = bool(tags & asked) if wanted.match.startswith("any") else asked <= tags
-    return hit or (not tags and not wanted.match.endswith("_strict"))
 
 
 # --- entities --------------------------------------------------------------------------------

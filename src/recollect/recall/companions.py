@@ -4,7 +4,6 @@ were made from; and leaving those facts out where the observations are preferred
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from recollect.language.dates import to_micros
 from recollect.recall.pack import pack
 from recollect.recall.pool import Pool
-from recollect.recall.request import RecallRequest
+from recollect.recall.request import RecallRequest, lets_see
 from recollect.recall.then import load_then
-from recollect.storage.base import Filter, Keys, TagExpression, TagLeaf, View
+from recollect.storage.base import Filter, Keys, View
 from recollect.types import EntityState, Memory, MemoryType
 
 OBSERVED = 5  # observations looked at of one entity
@@ -85,20 +84,6 @@ def _may_be_told(memory: Memory, allowed: Filter) -> bool:
     if allowed.as_of is not None and first is not None and to_micros(first) > allowed.as_of:
         return False
     return allowed.tags is None or lets_see(allowed.tags, {*memory.tags})
-
-
-def lets_see(wanted: TagExpression, held: AbstractSet[str]) -> bool:
-    """Whether a filter shows what holds these tags; stores say so of what can be recalled."""
-    if isinstance(wanted, TagLeaf):
-        if wanted.match == "exact":
-            return held == {*wanted.tags}
-        hits = [tag in held for tag in wanted.tags]
-        hit = any(hits) if wanted.match.startswith("any") else all(hits)
-        return hit or (not held and not wanted.match.endswith("_strict"))
-    parts = [lets_see(part, held) for part in wanted.parts]
-    if wanted.operator == "not":
-        return not parts[0]
-    return all(parts) if wanted.operator == "and" else any(parts)
 
 
 def without_sources(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, tzinfo
 from reprlib import Repr
@@ -288,6 +289,20 @@ def tag_filter(
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else TagNode("and", tuple(parts))
+
+
+def lets_see(wanted: TagExpression, held: AbstractSet[str]) -> bool:
+    """Whether a filter shows what holds these tags; stores say so of the memories that they search."""
+    if isinstance(wanted, TagLeaf):
+        if wanted.match == "exact":
+            return held == {*wanted.tags}
+        hits = [tag in held for tag in wanted.tags]
+        hit = any(hits) if wanted.match.startswith("any") else all(hits)
+        return hit or (not held and not wanted.match.endswith("_strict"))
+    parts = [lets_see(part, held) for part in wanted.parts]
+    if wanted.operator == "not":
+        return not parts[0]
+    return all(parts) if wanted.operator == "and" else any(parts)
 
 
 def _leaf(tags: Any, match: TagsMatch) -> TagLeaf:

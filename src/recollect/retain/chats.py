@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -180,7 +181,7 @@ def _called(label: str) -> str:
 def _in_order(day: re.Match[str]) -> str:
     month, number, year = day.groups()
     if year is None:
-        return f"{_MONTHS[int(month) - 1]} {number}"
+        return f"{date(2000, int(month), 1):%B} {number}"
     return f"{year if len(year) == 4 else '20' + year}-{int(month):02}-{int(number):02}"
 
 
@@ -307,20 +308,6 @@ def _slack_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
 
 CLOCK_ALONE = re.compile(CLOCK)
 HOURS = re.compile(r"(\d{1,2}):(\d\d)")
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 _ASIDE = re.compile(r"\s+\((?:Guest|External|Unverified|Gast|Extern|Invité|Invitado)\)$")
 _COMES = re.compile(rf"{_BEFORE}{_STAMP}\s+(?:-->|<--)\s+(?:[|│]\s+)?[^\W\d]")
 _BRACKETED = re.compile(rf"\[(?P<clock>{CLOCK})\] ?(?=\S)")
