@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from recollect import Recollect, State
+from recollect.errors import InvalidInput
 
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
@@ -351,6 +352,45 @@ def test_a_memory_withdrawn_again_was_withdrawn_in_between(
     then = memory.recall(bank, "When does the ferry leave?", as_of=between, min_score=0.0)
     states = [hit.memory.state for hit in then if hit.id == "a"]
     assert states == ([State.SUPERSEDED] if replaced else [])
+
+
+@pytest.mark.parametrize("first", ["withdrawn", "replaced"])
+def test_a_memory_withdrawn_and_replaced_did_not_count_in_between(
+    memory: Recollect, first: str
+) -> None:
+    bank, ferry = f"first-{first}", "The ferry leaves at nine."
+    memory.retain(bank, {"id": "a", "text": ferry, "timestamp": "2024-01-01"})
+    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
+    steps = [partial(memory.invalidate, bank, "a"), partial(memory.supersede, bank, "a", "b")]
+    one, other = steps if first == "withdrawn" else reversed(steps)
+    one()
+    between = datetime.now(UTC)
+    other()
+    assert ferry not in texts(memory, bank, "When does the ferry leave?", as_of=between)
+    assert ferry in texts(memory, bank, "When does the ferry leave?", as_of=YESTERDAY)
+
+
+def test_a_withdrawn_memory_replaced_later_stands_behind_its_successor_from_then_on(
+    memory: Recollect,
+) -> None:
+    bank = "withdrawn-then-replaced"
+    memory.retain(bank, {"id": "a", "text": "The ferry leaves at nine.", "timestamp": "2024-01-01"})
+    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
+    memory.invalidate(bank, "a")
+    memory.supersede(bank, "a", "b")
+    for moment in (None, datetime.now(UTC)):
+        found = memory.recall(bank, "When does the ferry leave?", as_of=moment, min_score=0.0)
+        (old,) = (hit.memory for hit in found if hit.id == "a")
+        assert (old.state, old.superseded_by) == (State.SUPERSEDED, "b")
+
+
+def test_a_withdrawn_memory_cannot_be_replaced_by_what_it_has_replaced(memory: Recollect) -> None:
+    bank = "withdrawn-circle"
+    memory.retain(bank, [{"id": i, "text": f"Ferry {i} leaves at nine."} for i in ("a", "b")])
+    memory.supersede(bank, "b", "a")
+    memory.invalidate(bank, "a")
+    with pytest.raises(InvalidInput, match="which has replaced it"):
+        memory.supersede(bank, "a", "b")
 
 
 def test_what_was_told_again_later_had_not_been_told_then(memory: Recollect) -> None:

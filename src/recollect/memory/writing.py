@@ -117,10 +117,15 @@ class Writing(Looking):
     @checked
     def supersede(self, bank: str, memory_id: str, by: str) -> Memory:
         """Mark as replaced by another memory."""
-        from recollect.retain.edit import retire
+        from recollect.retain.edit import retire, supersede_withdrawn
 
         self.load(bank, by)
-        retire(self._store, bank, memory_id, State.SUPERSEDED, by, now())
+        if self.load(bank, memory_id).state is State.INVALIDATED:
+            self._checked(bank)
+            given = (self._store, self.embedder, self.settings, bank, memory_id, by, now())
+            supersede_withdrawn(*given)
+        else:
+            retire(self._store, bank, memory_id, State.SUPERSEDED, by, now())
         return self.load(bank, memory_id)
 
     @checked

@@ -14,7 +14,7 @@ from recollect.models.base import Embedder
 from recollect.options import MemoryChanges, names
 from recollect.retain.items import UNSET, Fact, items
 from recollect.retain.opinion import moved
-from recollect.retain.prepare import grounded
+from recollect.retain.prepare import Prepared, grounded
 from recollect.retain.revise import Correction, Versions, as_item, current_key
 from recollect.storage.base import (
     EVERYTHING,
@@ -67,9 +67,32 @@ def restore(
         old = _loaded(view, memory_id)
         if old.state is State.ACTIVE:
             return
-        fact = items(as_item(old), {}, now)[0].facts[0]
-        (ready,) = grounded([fact], view.resolver, settings.agent_names)
-    _commit(store, embedder, settings, bank, Correction(memory_id, ready, {}, now, restored=True))
+        ready = _unchanged(view, old, settings, now)
+    correction = Correction(memory_id, ready, {}, now, becomes=State.ACTIVE)
+    _commit(store, embedder, settings, bank, correction)
+
+
+def supersede_withdrawn(
+    store: Store,
+    embedder: Embedder,
+    settings: Settings,
+    bank: str,
+    memory_id: str,
+    by: str,
+    now: datetime,
+) -> None:
+    """A replaced value is shown behind its successor, a withdrawn one not at all: what was
+    withdrawn gets a version that is replaced from now on."""
+    with closing(store.view(bank)) as view:
+        ready = _unchanged(view, _loaded(view, memory_id), settings, now)
+    correction = Correction(memory_id, ready, {}, now, becomes=State.SUPERSEDED, by=by)
+    _commit(store, embedder, settings, bank, correction)
+
+
+def _unchanged(view: View, old: Memory, settings: Settings, now: datetime) -> Prepared:
+    fact = items(as_item(old), {}, now)[0].facts[0]
+    (ready,) = grounded([fact], view.resolver, settings.agent_names)
+    return ready
 
 
 def _commit(
@@ -78,7 +101,13 @@ def _commit(
     versions = Versions(embedder, settings.agent_names)
     with closing(store.view(bank)) as view:
         versions.foresee(view, correction)
-    store.commit(bank, lambda w: versions.plan(w, correction))
+
+    def plan(w: Writing) -> Batch:
+        if correction.by is not None:
+            check_successor(w, correction.memory_id, correction.by)
+        return versions.plan(w, correction)
+
+    store.commit(bank, plan)
 
 
 def _read(old: Memory, changes: Mapping[str, Any], now: datetime) -> Fact:

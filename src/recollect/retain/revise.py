@@ -51,7 +51,8 @@ class Correction:
     ready: Prepared  # the memory as it will be
     changes: Mapping[str, Any]
     now: datetime
-    restored: bool = False  # what was withdrawn or replaced counts again
+    becomes: State | None = None  # in place of the state it has
+    by: str | None = None  # what it is replaced by then
 
     def applied(self, old: Memory) -> Memory:
         fact: Fact = self.ready.fact
@@ -67,8 +68,8 @@ class Correction:
             kept.setdefault("confidence", FIRST_CONFIDENCE)
         if names != {"last_reviewed_at"}:  # looked at is not changed
             kept["updated_at"] = self.now
-        if self.restored:
-            kept |= {"state": State.ACTIVE, "superseded_by": None}
+        if self.becomes is not None:
+            kept |= {"state": self.becomes, "superseded_by": self.by}
         return replace(old, **kept, tokens=count_tokens(fact.text))
 
 
@@ -117,14 +118,9 @@ class Versions:
             numbers = naming.numbers(correction.ready, given_alone=alone)
             versions[0] = replace(versions[0], entity_ids=numbers)
         now = to_micros(correction.now)
-        # What is restored did not count since it was withdrawn: its earlier version ends there.
-        ended = w.columns(np.array(keys, np.int64)).known_until.tolist()
         return Batch(
             memories=versions,
-            retire=[
-                Retire(k, State.REVISED, now if end == NO_TIME else min(now, end))
-                for k, end in zip(keys, ended, strict=True)
-            ],
+            retire=[Retire(k, State.REVISED, now) for k in keys],
             links=_links(w, versions, replaced=frozenset(keys)),
             entities=list(naming.entities.values()),
         )
@@ -142,7 +138,7 @@ class Versions:
         memory = w.load([key])[key]
         columns = w.columns(np.array([key], np.int64))
         closed = int(columns.known_until[0])
-        reopened = correction.restored and memory.id == correction.memory_id
+        reopened = correction.becomes is State.ACTIVE and memory.id == correction.memory_id
         ready = (
             correction.ready
             if memory.id == correction.memory_id

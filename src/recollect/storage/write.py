@@ -93,12 +93,9 @@ class BatchWriter(ABC, Generic[R]):
     def _retire(self, retire: Retire) -> None:
         key = self._forgetting.key(retire.key)
         if key is not None:
-            held, until = self._rows.load(key), self._rows.unseen(key).known_until
+            held = self._rows.load(key)
             changed = replace(held, state=retire.state, superseded_by=retire.by)
-            # Closed in the same way before, it has been so since then.
-            before = until if held.state is retire.state else None
-            at = retire.at if before is None else min(before, retire.at)
-            self._rows.rewrite(key, changed, known_until=at)
+            self._rows.rewrite(key, changed, known_until=retire.at)
 
     def _update(self, given: int, changes: Mapping[str, Any]) -> None:
         """Fields that search does not index; anything else is a new version of the memory."""

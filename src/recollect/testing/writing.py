@@ -150,8 +150,12 @@ class WritingContract:
 
     def test_a_memory_retired_again_has_been_closed_since_the_first_time(self) -> None:
         new = next(m for m in self.filled().memories if m.memory.state is State.ACTIVE)
-        for later in (2_000_000, 1_000_000, 3_000_000):
-            again = Retire(new.key, State.INVALIDATED, new.known_from + later)
+        for later, state in (
+            (2_000_000, State.INVALIDATED),
+            (1_000_000, State.SUPERSEDED),
+            (3_000_000, State.INVALIDATED),
+        ):
+            again = Retire(new.key, state, new.known_from + later)
             self.store.commit(BANK, lambda _, again=again: Batch(retire=[again]))
         keys, view = np.array([new.key], np.int64), self.store.view(BANK)
         assert view.allows(keys, Filter(as_of=new.known_from + 999_999))[0]

@@ -64,7 +64,8 @@ class NewEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Close a memory: superseded, invalidated or revised, from `at` on."""
+    """Close a memory: superseded, invalidated or revised, from `at` on. What was closed before
+    stays so since then."""
 
     key: int
     state: State

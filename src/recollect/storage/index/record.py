@@ -63,6 +63,13 @@ class Unseen(NamedTuple):
     known_from: int
     known_until: int | None
 
+    def closed(self, state: State, at: int | None) -> Unseen:
+        """In this state from `at` on. What did not count before has not counted since then."""
+        if state is State.ACTIVE:
+            return self._replace(known_until=None)
+        times = [t for t in (self.known_until, at) if t is not None]
+        return self._replace(known_until=min(times, default=None))
+
 
 def record(memory: Memory, unseen: Unseen) -> bytes:
     """The columns of one memory, packed. `happened` is when it occurred, else when it was said."""

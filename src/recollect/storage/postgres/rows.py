@@ -123,11 +123,8 @@ class BankRows:
 
     def rewrite(self, key: int, memory: Memory, known_until: int | None = None) -> None:
         """Everything but the wording, which terms and vectors were made of."""
-        unseen, before = self.unseen(key), self._memory[key]
-        if memory.state is State.ACTIVE:
-            unseen = unseen._replace(known_until=None)
-        elif known_until is not None:
-            unseen = unseen._replace(known_until=known_until)
+        unseen = self.unseen(key).closed(memory.state, known_until)
+        before = self._memory[key]
         self.memories += (before.state is State.REVISED) - (memory.state is State.REVISED)
         if before.superseded_by != memory.superseded_by and memory.superseded_by is not None:
             held = self._superseded.get(memory.superseded_by)

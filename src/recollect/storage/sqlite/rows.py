@@ -12,7 +12,7 @@ import orjson
 from recollect.storage.forget import Said
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, RECORD, Unseen, postings, record
 from recollect.storage.memory_row import MEMORY_COLUMNS, extra_of, memory_from_row, micros
-from recollect.types import Memory, State
+from recollect.types import Memory
 
 Holders = Callable[[int], Sequence[int]]  # entity → keys of the memories that name it
 
@@ -68,11 +68,7 @@ class BankRows:
 
     def rewrite(self, key: int, memory: Memory, known_until: int | None = None) -> None:
         """Everything but the wording, which other rows and caches hold terms and vectors of."""
-        unseen = self.unseen(key)
-        if memory.state is State.ACTIVE:
-            unseen = unseen._replace(known_until=None)
-        elif known_until is not None:
-            unseen = unseen._replace(known_until=known_until)
+        unseen = self.unseen(key).closed(memory.state, known_until)
         self.db.execute(
             """UPDATE memories SET state=?, last_mentioned_at=?, updated_at=?, known_until=?,
             superseded_by=?, proof_count=?, confidence=?, document_id=?, chunk_id=?, extra=? WHERE n=?""",
