@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import recollect
+
 
 def _first(ask: Any, query: str, *options: str) -> dict[str, Any]:
     return ask("recall", "alice", query, "--json", *options).json["results"][0]
@@ -57,6 +59,49 @@ def test_talk_goes_to_stderr_and_not_among_the_data(ask: Any) -> None:
 
 def test_k_limits_the_hits_in_json_too(ask: Any) -> None:
     assert len(ask("recall", "alice", "Alice", "-k", "1", "--json").json["results"]) == 1
+
+
+def test_k_counts_the_tokens_of_the_hits_shown_alone(ask: Any) -> None:
+    answer = ask("recall", "alice", "Alice", "-k", "2", "--json").json
+    assert answer["tokens"] == sum(hit["tokens"] for hit in answer["results"])
+    assert answer["tokens"] < ask("recall", "alice", "Alice", "--json").json["tokens"]
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two documents, and an observation on each."""
+    path = tmp_path_factory.mktemp("notes") / "m.db"
+    items: list[dict[str, Any]] = []
+    for name, sport in (("Eva", "sailing"), ("Bertram", "chess")):
+        fact = {"id": sport, "text": f"{name} won a {sport} cup.", "entities": [name]}
+        seen = {"type": "observation", "source_ids": [sport], "entities": [name]}
+        items += [
+            {"content": f"{name} loves {sport} and goes every week.", "document_id": name},
+            fact,
+            {**seen, "text": f"{name} is good at {sport}."},
+        ]
+    with recollect.open(path) as memory:
+        memory.retain("b", items)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "part", "field"),
+    [
+        (["--chunks"], "chunks", "text"),
+        (["--entities"], "entities", "name"),
+        (["--source-facts", "--types", "observation"], "source_facts", "text"),
+    ],
+)
+def test_k_brings_along_what_belongs_to_the_hits_shown_alone(
+    run: Any, notes: Path, options: list[str], part: str, field: str
+) -> None:
+    asked = ("--db", notes, "recall", "b", "How good is Eva at sailing?", "--json", *options)
+    everything = {one[field] for one in run(*asked).json[part]}
+    assert any("Bertram" in said for said in everything)
+    shown = run(*asked, "-k", "1").json
+    assert "Eva" in shown["results"][0]["text"]
+    assert not any("Bertram" in one[field] for one in shown.get(part, []))
 
 
 def test_the_question_can_come_from_stdin(ask: Any) -> None:

@@ -85,9 +85,24 @@ def recall_dict(
 
 
 def _shortened(result: RecallResult, first: int | None) -> RecallResult:
+    """The first hits, with what came along with them alone."""
     from dataclasses import replace
 
-    return replace(result, results=result.results[:first]) if first else result
+    if not first or first >= len(result.results):
+        return result
+    hits = result.results[:first]
+    memories = [hit.memory for hit in hits]
+    chunks = {m.chunk_id for m in memories}
+    named = {name for m in memories for name in m.entities}
+    sources = {source for m in memories for source in m.source_ids}
+    return replace(
+        result,
+        results=hits,
+        tokens=sum(m.tokens for m in memories),
+        chunks=tuple(c for c in result.chunks if c.id in chunks),
+        entities=tuple(e for e in result.entities if e.name in named),
+        source_facts=tuple(m for m in result.source_facts if m.id in sources),
+    )
 
 
 def _check_first(first: int | None) -> None:
