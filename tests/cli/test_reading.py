@@ -115,6 +115,24 @@ def test_types_filter(ask: Any) -> None:
     assert [hit["type"] for hit in found] == ["opinion"]
 
 
+@pytest.mark.parametrize(
+    "floors", [["semantic=0.2,final=0.5"], ["semantic=0.2", "--min-scores", " final = 0.5 "]]
+)
+def test_min_scores_are_the_librarys_floors(ask: Any, store: Path, floors: list[str]) -> None:
+    asked = {"min_scores": {"semantic": 0.2, "final": 0.5}}
+    with recollect.open(store) as memory:
+        given = [hit.id for hit in memory.recall("alice", "Alice", **asked)]
+    found = ask("recall", "alice", "Alice", "--json", "--min-scores", *floors).json
+    assert [hit["id"] for hit in found["results"]] == given
+    assert len(given) < len(ask("recall", "alice", "Alice", "--json").json["results"])
+
+
+def test_why_names_the_floor_that_min_scores_set(ask: Any) -> None:
+    last = ask("recall", "alice", "Alice", "--json").json["results"][-1]["id"]
+    why = ask("why", "alice", "Alice", last, "--min-scores", "final=0.99", "--json").json
+    assert why["left_at"] == "pack" and "under the floor" in why["stages"][-1]["says"]
+
+
 def test_tags_filter_with_their_mode(ask: Any) -> None:
     found = ask(
         "recall", "alice", "Alice", "--tags", "work,people", "--tags-match", "all_strict", "--json"

@@ -117,6 +117,13 @@ class Asking:
     min_score: Annotated[
         float | None, typer.Option(metavar="0..1", help="Leave out what scores lower.")
     ] = None
+    min_scores: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STAGE=N",
+            help="Floors at stages: semantic, keyword, reranker or final; a=N,b=N or repeated.",
+        ),
+    ] = None
     without: Annotated[
         list[str] | None,
         typer.Option(
@@ -144,9 +151,32 @@ class Asking:
             "temporal_window": (self.start, self.end) if bounded else None,
             "as_of": self.as_of,
             "min_score": self.min_score,
+            "min_scores": _floors(self.min_scores),
             "without": listed(self.without),
             "expand_hops": self.expand_hops,
         }
+
+
+def _floors(given: list[str] | None) -> dict[str, float] | None:
+    floors = (part.partition("=") for part in limited_to("--min-scores", given) or ())
+    return {name.strip(): _floor(name, value) for name, _, value in floors} or None
+
+
+def _floor(name: str, value: str) -> float:
+    from math import isfinite
+
+    from recollect.errors import InvalidInput
+
+    try:
+        floor = float(value)
+    except ValueError:
+        floor = float("nan")
+    if not isfinite(floor):
+        raise InvalidInput(
+            f"--min-scores has no number for {name!r}",
+            hint="for example --min-scores semantic=0.4,keyword=2",
+        )
+    return floor
 
 
 @dataclass(frozen=True, slots=True)
