@@ -68,6 +68,20 @@ def test_escape_sequences_in_a_context_do_not_reach_the_terminal(store: Path) ->
     assert "script prints" in seen and "\x1b" not in seen
 
 
+@pytest.mark.parametrize(
+    "command", [("recall", "b", "Who pays?"), ("load", "b", "pay\u202e\x1b[31m")]
+)
+def test_no_character_of_a_memory_turns_the_terminals_line_around(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    db, marks = tmp_path / "m.db", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    with recollect.open(db) as memory:
+        item = {"id": "pay\u202e\x1b[31m", "text": f"Ann pays {marks}Bob.", "tags": ["x\u202ey"]}
+        memory.retain("b", item)
+    seen = _in_a_terminal("--db", str(db), *command, NO_COLOR="1")
+    assert "Ann pays" in seen and not {*marks, "\x1b"} & {*seen}
+
+
 def test_names_of_an_evaluated_file_are_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
     file, bank = tmp_path / "f.jsonl", "b\x1b]0;title\x07\nc"
     lines = ({"unit": "1", "text": "Ann likes tea.", "bank": bank}, {"query": "tea", "bank": bank})

@@ -233,6 +233,12 @@ def test_escape_sequences_in_a_memory_do_not_reach_the_terminal(ask: Any) -> Non
     assert "script prints" in out and "\x1b" not in out
 
 
+def test_json_keeps_every_character_of_a_memory(run: Any, tmp_path: Path) -> None:
+    db, text = ("--db", tmp_path / "m.db"), "Ann pays \u202eBob\u2069 \x1b[31mtoday."
+    run(*db, "retain", "b", text)
+    assert run(*db, "recall", "b", "Who pays?", "--json").json["results"][0]["text"] == text
+
+
 def test_why_follows_a_returned_memory_to_its_rank(ask: Any) -> None:
     memory_id = _first(ask, "E-1093")["id"]
     answer = ask("why", "alice", "E-1093", memory_id, "--json").json

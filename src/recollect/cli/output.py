@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from recollect.types import Bank
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Overrides and isolates of direction, too: they let a line read as what it does not say.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:

@@ -126,8 +126,8 @@ def _body(hit: Hit) -> Table:
 def _about(hit: Hit) -> str:
     replaced = "since replaced" if hit.memory.superseded_by else ""
     sure = f"confidence {hit.memory.confidence:.2f}" if hit.memory.confidence is not None else ""
-    parts = (hit.id, hit.type.value, replaced, sure, flat(" ".join(f"#{t}" for t in hit.tags)))
-    return " · ".join(p for p in parts if p)
+    parts = (hit.id, hit.type.value, replaced, sure, " ".join(f"#{t}" for t in hit.tags))
+    return flat(" · ".join(p for p in parts if p))
 
 
 def bar(score: float) -> str:
