@@ -215,6 +215,18 @@ TALKS = {
 
 
 TALKS |= {
+    "times without brackets": (
+        "10:32 Ann: Are you coming?\n10:33 Bob: Yes: at nine.\n10:35 Ann: Great.",
+        [("Ann", "Are you coming?"), ("Bob", "Yes: at nine."), ("Ann", "Great.")],
+    ),
+    "you and a nick": (
+        "You — Today at 10:32 AM\nAre you coming?\nskyfox — Today at 10:33 AM\nYes, at nine.",
+        [("You", "Are you coming?"), ("skyfox", "Yes, at nine.")],
+    ),
+    "you on IRC": (
+        "10:32 <You> hi there\n10:33 <skyfox> hello",
+        [("You", "hi there"), ("skyfox", "hello")],
+    ),
     "subtitles with names": (
         "WEBVTT\n\n1\n00:00:01.000 --> 00:00:04.000\nAnn Lee: Welcome everybody.\n\n2\n00:00:05.000 --> 00:00:07.000\n"
         "So the plan: to start\nright now.\n\n3\n00:00:07.000 --> 00:00:09.000\nBob: Thanks, Ann.",
@@ -376,6 +388,10 @@ def test_a_log_without_years_is_of_the_year_that_it_was_opened_in(
 
 
 NO_TALKS = {
+    "a schedule of people": "10:00 Ann: haircut\n10:30 Bob: beard trim\n11:00 Ann: colour",
+    "a log of parts": "10:32:01 Worker: started\n10:32:04 Parser: ready\n10:32:07 Worker: stopped",
+    "a log of errors": "10:32 Error: disk full\n10:33 Warning: slow\n10:34 Error: disk full",
+    "a diary by the clock": "10:32 Ann: called about the car\n10:47 Garage: wants 200 for it",
     "a program's log": "2024-03-12 12:03:44 INFO Starting\n2024-03-12 12:03:45 DEBUG main ready\n2024-03-12 12:03:46 INFO done",
     "a package manager's log": "2024-03-12 12:03:44 status installed foo:amd64 1.2\n"
     "2024-03-12 12:03:44 configure foo:amd64 1.2 <none>\n2024-03-12 12:03:45 status half-installed bar",

@@ -195,6 +195,8 @@ def _named(found: Sequence[_Head]) -> float:
 
 
 def _is_person(label: str) -> bool:
+    if label == "You":  # as programs call whoever copies a chat
+        return True
     first, *rest = label.partition("#")[0].split()  # "ann#1234"
     if first.lower() not in given_names() or (first.islower() and first in name_like_words()):
         return False
@@ -270,6 +272,14 @@ def _columns_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     return any(
         text.startswith(f"{each}{sign} ") for text in spoken for each in labels for sign in ":,"
     )
+
+
+def _clocks_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """A diary, a schedule and what a program logs are written alike: half of the names have to be people's, one to
+    come back, and the times not round."""
+    if not _by_people(found) or 2 * _named(found) < 1:
+        return False
+    return _returns(found) and _by_the_minute(found)
 
 
 def _telegram_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
@@ -366,6 +376,10 @@ _FORMS = (
     Form(
         re.compile(rf"{_BEFORE}(?P<stamp>{_FULL})\s+[@+%&~]?(?P<label>{_NICK})\s+(?=\S)"),
         _columns_convince, told=True,
+    ),
+    Form(  # "10:32 Ann: hello"
+        re.compile(rf"{_BEFORE}(?P<stamp>{CLOCK})(?: [-–])?{_GAP}+{_NAME}: +(?=\S)"),
+        _clocks_convince, told=True,
     ),
 )  # fmt: skip
 _WITH_ROLES = Form(  # copied or exported from an assistant: "## User", "**Assistant:**", "ChatGPT said:"
