@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import recollect
 from recollect import Band, Recollect
 from recollect.errors import NotFound
-from recollect.recall import floors
+from recollect.recall import pipeline
 from recollect.recall.hits import Ranked
 from recollect.recall.pipeline import Recalling, rank
 from recollect.recall.request import RecallRequest
@@ -312,14 +313,29 @@ def test_a_floor_of_one_arm_is_not_taken_for_ignorance(memory: Recollect, story:
     assert result.under_floor == "nothing that answers it reaches min_scores.semantic (0.99)"
 
 
+def test_a_floor_in_the_settings_is_not_taken_for_ignorance() -> None:
+    with recollect.open(":memory:", min_similarity=0.99) as memory:
+        memory.retain("story", "Bob adopted a grey cat.")
+        result = memory.recall("story", "Who adopted a grey cat?", without=["keyword"])
+        assert not result.nothing_known
+        assert result.under_floor == "nothing that answers it reaches min_similarity (0.99)"
+
+
+def test_a_floor_in_the_settings_does_not_make_what_nobody_said_known() -> None:
+    with recollect.open(":memory:", min_similarity=0.99) as memory:
+        memory.retain("story", "Bob adopted a grey cat.")
+        assert memory.recall("story", "What is the boiling point of tungsten?").nothing_known
+
+
 def test_what_could_not_be_looked_for_under_a_floor_may_be_known(
     memory: Recollect, story: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def late(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:
-        run.degrade("semantic", "the deadline came first")
+        if request.floors.keyword is None:
+            run.degrade("semantic", "the deadline came first")
         return rank(with_, view, request, run)
 
-    monkeypatch.setattr(floors, "rank", late)
+    monkeypatch.setattr(pipeline, "rank", late)
     result = memory.recall(story, "What is the boiling point of tungsten?", min_scores=HIGH)
     assert not result.nothing_known and result.under_floor is None
     assert [each.part for each in result.degraded] == ["semantic"]

@@ -64,7 +64,6 @@ class Reading(Parts):
         waited: float,
     ) -> RecallResult:
         begun = time.perf_counter() - waited
-        from recollect.recall.floors import told_apart
         from recollect.recall.pipeline import recall
 
         request = self._request(bank, query, options)
@@ -87,7 +86,6 @@ class Reading(Parts):
                 with self._in_turn(view, options) as more:
                     run.note(turn_wait_ms=round((waited + more) * 1e3, 3))
                     result = recall(recalling, view, request, run)
-                    result = told_apart(recalling, view, request, result, run)
                 run.note(cached=False, results=len(result))
                 if not result.degraded:
                     self._cache.put(key, result)

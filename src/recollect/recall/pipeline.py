@@ -19,6 +19,7 @@ from recollect.recall.answerable import READ, answerable, asked_for, reason
 from recollect.recall.boost import boost, in_time, stand_back
 from recollect.recall.bridge import bridge
 from recollect.recall.event import locate
+from recollect.recall.floors import Lifted, lifted, told_apart
 from recollect.recall.follow import follow
 from recollect.recall.fuse import RRF, WEIGHTED, fuse, with_turns_beside, with_wishes
 from recollect.recall.pack import order
@@ -88,7 +89,9 @@ def recall(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Re
         rows = considered(ranked, request, with_.settings)
         hits = packed(view, ranked, request, with_.settings)
         span.note(packed=len(hits), considered=len(rows))
-    return result_of(view, request, ranked, rows, lowest(request, with_.settings), hits, run)
+    floor = lowest(request, with_.settings)
+    result = result_of(view, request, ranked, rows, floor, hits, run)
+    return told_apart(partial(rank, with_, view), without_floors(with_, request), result, run)
 
 
 def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
@@ -97,6 +100,12 @@ def similarity_floor(with_: Recalling, request: RecallRequest) -> float:
         if given is not None:
             return given
     return least_similarity(with_.embedder.name)
+
+
+def without_floors(with_: Recalling, request: RecallRequest) -> Lifted:
+    """The request as if nobody had asked for near matches alone."""
+    bar = least_similarity(with_.embedder.name)
+    return lifted(request, with_.settings.min_similarity, bar)
 
 
 def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Ranked:

@@ -16,7 +16,13 @@ from recollect.recall.arms.graph import PER_ENTITY, SEEDS
 from recollect.recall.explain import StageVerdict, Why, explain, factor_meaning, matched
 from recollect.recall.floors import left_out
 from recollect.recall.pack import needed
-from recollect.recall.pipeline import Recalling, rank, search_depth, similarity_floor
+from recollect.recall.pipeline import (
+    Recalling,
+    rank,
+    search_depth,
+    similarity_floor,
+    without_floors,
+)
 from recollect.recall.relevance import in_window
 from recollect.recall.request import RecallRequest, change
 from recollect.storage.base import EVERYTHING, Filter, Found, Keys, View
@@ -70,7 +76,7 @@ def _direct(
         return replace(so_far, left_at="retrieve", stages=(*stages, _not_found(ranked)))
     stages += [_fused(ranked, row), _reranked(ranked, row, with_, run)]
     stages += [*_bridged(view, ranked, row), _boosted(ranked, row)]
-    under = None if ranked.verdict.known else left_out(with_, view, request, run)[0]
+    under = None if ranked.verdict.known else _under(with_, view, request, run)
     stages.append(_answerable(view, ranked, under))
     verdict, place = _packed(view, ranked, row, request, with_)
     return replace(
@@ -325,6 +331,11 @@ def _boosted(ranked: Ranked, row: int) -> StageVerdict:
         f"final {final:.3f} (rank {place}): {factors}",
         numbers={"final": final, "rank": place},
     )
+
+
+def _under(with_: Recalling, view: View, request: RecallRequest, run: Run) -> str | None:
+    """Which floor left out all that is known, if one did."""
+    return left_out(partial(rank, with_, view), without_floors(with_, request), run)[0]
 
 
 def _answerable(view: View, ranked: Ranked, under: str | None) -> StageVerdict:
