@@ -237,6 +237,19 @@ TALKS |= {
             ("Bob", "Thanks, Ann."),
         ],
     ),
+    "voices of WebVTT": (
+        "WEBVTT\n\n0f3a-12/4-0\n00:00:01.000 --> 00:00:04.000\n<v Ann Lee>Welcome everybody.\nWe start now.</v>\n\n"
+        "00:00:05.000 --> 00:00:07.000\n<v.loud O'Neill, Bob>Thanks, Ann.\n\n00:00:07.000 --> 00:00:09.000\n"
+        "Shall we?\n\n00:00:09.000 --> 00:00:11.000\n<v Ann Lee>Yes.</v>\n<v Cy>Go on.</v>",
+        [
+            (None, "WEBVTT"),
+            ("Ann Lee", "Welcome everybody.\nWe start now."),
+            ("Bob O'Neill", "Thanks, Ann."),
+            ("Bob O'Neill", "Shall we?"),
+            ("Ann Lee", "Yes."),
+            ("Cy", "Go on."),
+        ],
+    ),
     "headings of roles": (
         "### User\nWhat is the capital?\n\n### Assistant\n## France\nParis.\n\n- big\n\n### User\nThanks",
         [
@@ -413,6 +426,7 @@ NO_TALKS = {
     "Standup — 03/15/2024 10:00 AM\nAgain.",
     "releases": "v1.2 — 2024-03-12 12:00\nFixes.\nv1.3 — 2024-04-12 12:00\nMore.",
     "a heading with a day": "## Ann — 03/12/2024 10:00 AM\nNotes of the talk.",
+    "a tag of a page": "At 10:32 we met.\n<v Ann> hi\n<v Bob> hello",
     "tags": "<b> bold\n<i> slanted\n<b> more\n</b>",
     "arguments": "<file> the file to read\n<dir> the folder to write",
     "subtitles": "1\n00:01:02,000 --> 00:01:05,000\nAnn walks in.\n\n2\n00:01:06,000 --> 00:01:07,000\nShe waits.",

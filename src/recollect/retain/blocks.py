@@ -285,9 +285,10 @@ def _read_turn(
         after += 1
     start, end = _stripped(text, lines[index].start, lines[last - 1].end)
     body, _ = _stripped(text, lines[index].start + turn.begins, end)
-    if body >= end:  # a picture, say: that something was sent is kept, in nobody's words
-        body, turn = start, turn._replace(speaker=None, again=False)
-    return Block("turn", (start, end), (body, end)), last, turn
+    words = end - len(turn.closing) if text.endswith(turn.closing, body, end) else end
+    if body >= words:  # a picture, say: that something was sent is kept, in nobody's words
+        body, words, turn = start, end, turn._replace(speaker=None, again=False)
+    return Block("turn", (start, end), (body, words)), last, turn
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:

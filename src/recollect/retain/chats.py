@@ -84,6 +84,7 @@ class Form:
     told: bool = False
     again: re.Pattern[str] | None = None
     month_first: bool = False
+    closing: str = ""  # what stands behind the words
     whole: bool = (
         False  # only who speaks next ends what is said: answers have headings of their own
     )
@@ -99,7 +100,7 @@ class Form:
             stamp = _MONTH_FIRST.sub(_in_order, stamp)
         if self.above and (not _is_name(label) or _DONE.match(whole[match.end() :].lstrip())):
             return Said(None, stamp, match.start("label"), _lines(match))
-        return Said(label, stamp, match.end(), _lines(match))
+        return Said(label, stamp, match.end(), _lines(match), closing=self.closing)
 
     def _divided(self, whole: str) -> Said | None:
         """Below a day, which is no words of whoever spoke before."""
@@ -120,7 +121,8 @@ class Form:
         again = self.again.match(whole) if self.again else None
         if again is None:
             return None
-        return Said(None, again.groupdict().get("clock"), again.end(), _lines(again), again=True)
+        clock = again.groupdict().get("clock")
+        return Said(None, clock, again.end(), _lines(again), again=True, closing=self.closing)
 
     def heads(self, lines: Sequence[str], among: Iterable[int]) -> list[_Head]:
         found: list[_Head] = []
@@ -286,6 +288,10 @@ def _telegram_convinces(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     return True  # a name, and a day and a time in brackets, alone on a line
 
 
+def _voices_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    return True  # below the times of a cue a tag says who speaks
+
+
 def _subtitles_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
     return _named(found) > 0 or _returns(found)
 
@@ -332,6 +338,10 @@ _FORMS = (
     Form(  # Telegram
         re.compile(rf"{_BEFORE}{_NAME}, \[(?P<stamp>{_FULL})\]:?{_END}"),
         _telegram_convinces, above=True,
+    ),
+    Form(  # WebVTT that says who speaks, as Teams and others write calls down
+        re.compile(rf"{_BEFORE}(?:{_CUE})?<v(?:\.[\w.-]+)?[ \t](?P<label>[^\n<>]{{1,60}})>[ \t]*(?=\S)"),
+        _voices_convince, above=True, again=re.compile(rf"{_BEFORE}{_CUE}(?=\S)"), closing="</v>",
     ),
     Form(  # subtitles, and what is said in a call
         re.compile(rf"{_BEFORE}{_CUE}(?P<label>{_CAPITAL}(?: {_CAPITAL}){{0,4}}): (?=\S)"),

@@ -86,9 +86,11 @@ def _trimmed(text: str, start: int, end: int) -> Chunk:
 def _of_block(text: str, block: Block, count: Count) -> Iterator[Statement]:
     spans = list(_cut(text, block, count))
     for position, (start, end) in enumerate(spans):
-        outer = block.span[0] if position == 0 else start
+        # What stands before and behind the words belongs to the first and the last of them.
+        first = block.span[0] if position == 0 else start
+        last = end + block.span[1] - block.body[1] if position == len(spans) - 1 else end
         yield Statement(
-            text[start:end], (outer, end), block.heading, block.speaker, block.stamp, block.day
+            text[start:end], (first, last), block.heading, block.speaker, block.stamp, block.day
         )
 
 

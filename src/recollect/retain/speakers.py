@@ -29,6 +29,7 @@ class Said(NamedTuple):
     lines: int = 1  # that are no words yet: a name may stand above the time
     again: bool = False  # whoever spoke last goes on
     day: str | None = None  # that stands above it: the day of the times below
+    closing: str = ""  # what stands behind the words
 
 
 def word_set(text: str) -> frozenset[str]:
