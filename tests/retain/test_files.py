@@ -118,3 +118,22 @@ def test_a_missing_file_says_so(memory: recollect.Recollect, tmp_path: Path) -> 
         memory.retain_file("b", tmp_path / "nope.md")
     with pytest.raises(InvalidInput, match="cannot be read"):
         memory.retain_file("b", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        (
+            "call.vtt",
+            "WEBVTT\nKind: captions\n\n00:00:01.000 --> 00:00:04.000\n<v Ann Lee>Launch is on Monday.</v>\n",
+        ),
+        ("call.srt", "1\n00:00:01,000 --> 00:00:04,000\nAnn Lee: Launch is on Monday.\n"),
+    ],
+)
+def test_subtitles_are_what_was_said_alone(
+    memory: recollect.Recollect, tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    found = [memory.load("b", each) for each in memory.retain_file("b", path).ids]
+    assert [(each.speaker, each.text) for each in found] == [("Ann Lee", "Launch is on Monday.")]

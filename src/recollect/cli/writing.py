@@ -24,7 +24,7 @@ def retain(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT|FILE|-]...",
-            help="Words to remember, .md, .txt, .json or .jsonl files, or - for stdin.",
+            help="Words to remember, .md, .txt, .vtt, .srt, .json or .jsonl files, or - for stdin.",
         ),
     ] = None,
     file: Annotated[

@@ -1,4 +1,4 @@
-"""Files as items: Markdown or plain text is one document, JSONL is one item a line, JSON holds items or a chat."""
+"""Files as items: Markdown, plain text or subtitles are one document, JSONL is one item a line, JSON holds items or a chat."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from recollect.errors import InvalidInput
 from recollect.retain.exports import conversations, slack_names
 
 TEXT_SUFFIXES = {".md", ".markdown", ".txt", ".text", ""}
+SUBTITLE_SUFFIXES = {".vtt", ".srt"}
 LINES_SUFFIXES = {".jsonl", ".ndjson"}
 WHOLE_SUFFIXES = {".json"}
 # What names a file, there or not.
-KNOWN_SUFFIXES = (TEXT_SUFFIXES | LINES_SUFFIXES | WHOLE_SUFFIXES) - {""}
+KNOWN_SUFFIXES = (TEXT_SUFFIXES | SUBTITLE_SUFFIXES | LINES_SUFFIXES | WHOLE_SUFFIXES) - {""}
 _FORMS = {"content", "text", "turns", "facts"}
 # Frontmatter that a memory has a field for; the rest is kept as metadata.
 _AUTHORED = {
@@ -47,12 +48,19 @@ def read_file(path: Path) -> list[dict[str, Any]]:
         return read_lines(raw, str(path))
     if suffix in WHOLE_SUFFIXES:
         return read_json(raw, path)
+    if suffix in SUBTITLE_SUFFIXES:
+        return [{"content": _cues(_decoded(raw, str(path))), "document_id": _called(path)}]
     if suffix not in TEXT_SUFFIXES:
         raise InvalidInput(
             f"{path.name} is of no kind that retain reads",
-            hint="use .md, .txt, .json or .jsonl; convert the rest to text",
+            hint="use .md, .txt, .vtt, .srt, .json or .jsonl; convert the rest to text",
         )
     return [read_markdown(_decoded(raw, str(path)), _called(path))]
+
+
+def _cues(text: str) -> str:
+    """What a WebVTT file says of itself, up to its first empty line, is nothing that was said."""
+    return text.partition("\n\n")[2] if text.startswith("WEBVTT") else text
 
 
 def _called(path: Path) -> str:
