@@ -9,6 +9,7 @@ import pytest
 
 from recollect import Recollect, State
 from recollect.errors import InvalidInput
+from recollect.retain import edit
 
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
@@ -323,13 +324,10 @@ def test_a_withdrawn_memory_corrected_later_was_withdrawn_in_between(memory: Rec
     assert texts(memory, bank, "warehouse", as_of=YESTERDAY) == {"The warehouse is sold."}
 
 
-@pytest.mark.parametrize("replaced", [False, True])
-def test_a_restored_memory_was_withdrawn_in_between(memory: Recollect, *, replaced: bool) -> None:
-    bank = f"restored-{replaced}"
+def test_a_restored_memory_was_withdrawn_in_between(memory: Recollect) -> None:
+    bank = "restored"
     memory.retain(bank, {"id": "a", "text": "The ferry leaves at nine.", "timestamp": "2024-01-01"})
-    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
-    withdrawn = memory.supersede(bank, "a", "b") if replaced else memory.invalidate(bank, "a")
-    assert withdrawn.state is not State.ACTIVE
+    assert memory.invalidate(bank, "a").state is State.INVALIDATED
     between = datetime.now(UTC)
     assert memory.restore(bank, "a").state is State.ACTIVE
     ferry, query = "The ferry leaves at nine.", "When does the ferry leave?"
@@ -354,18 +352,62 @@ def test_a_memory_withdrawn_again_was_withdrawn_in_between(
     assert states == ([State.SUPERSEDED] if replaced else [])
 
 
-@pytest.mark.parametrize("first", ["withdrawn", "replaced"])
-def test_a_memory_withdrawn_and_replaced_did_not_count_in_between(
-    memory: Recollect, first: str
+CLOSED_AGAIN = {
+    "corrected": partial(Recollect.update, text="The ferry leaves at ten."),
+    "reviewed": Recollect.review,
+    "restored": Recollect.restore,
+    "withdrawn": Recollect.invalidate,
+    "replaced by another": partial(Recollect.supersede, by="c"),
+}
+
+
+@pytest.mark.parametrize("then", CLOSED_AGAIN)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_replaced_memory_edited_later_was_replaced_in_between(
+    memory: Recollect, then: str, times: int
 ) -> None:
-    bank, ferry = f"first-{first}", "The ferry leaves at nine."
+    bank, ferry = f"replaced-then-{then}-{times}", "The ferry leaves at nine."
     memory.retain(bank, {"id": "a", "text": ferry, "timestamp": "2024-01-01"})
     memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
-    steps = [partial(memory.invalidate, bank, "a"), partial(memory.supersede, bank, "a", "b")]
-    one, other = steps if first == "withdrawn" else reversed(steps)
-    one()
+    memory.retain(bank, {"id": "c", "text": "Sails are sewn there.", "timestamp": "2024-01-01"})
+    memory.supersede(bank, "a", "b")
+    if times == 2:
+        memory.update(bank, "a", metadata={"seen": True})
     between = datetime.now(UTC)
-    other()
+    CLOSED_AGAIN[then](memory, bank, "a")
+    asked = {"as_of": between, "min_score": 0.0}
+    found = memory.recall(bank, "When does the ferry leave?", **asked).results
+    (old,) = (hit for hit in found if hit.id == "a")
+    assert (old.text, old.memory.state) == (ferry, State.SUPERSEDED)
+    assert old.memory.superseded_by == ("c" if then == "replaced by another" else "b")
+    assert old.scores["lifecycle_factor"] == pytest.approx(memory.settings.superseded_factor)
+    before = memory.recall(bank, "When does the ferry leave?", as_of=YESTERDAY).results[0].memory
+    assert (before.text, before.state, before.superseded_by) == (ferry, State.ACTIVE, None)
+
+
+def test_a_replaced_memory_of_a_document_withdrawn_later_was_replaced_in_between(
+    memory: Recollect,
+) -> None:
+    bank, asked = "replaced-then-gone", {"min_score": 0.0}
+    ferry = {"text": "The ferry leaves at nine.", "timestamp": "2024-01-01", "document_id": "page"}
+    (old,) = memory.retain(bank, ferry).new
+    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
+    memory.supersede(bank, old, "b")
+    between = datetime.now(UTC)
+    edit.withdraw_document(memory.store, bank, "page", ())
+    query = "When does the ferry leave?"
+    now, then = (memory.recall(bank, query, as_of=at, **asked) for at in (None, between))
+    assert old not in [hit.id for hit in now]
+    assert [hit.memory.state for hit in then if hit.id == old] == [State.SUPERSEDED]
+
+
+def test_a_memory_withdrawn_and_replaced_later_did_not_count_in_between(memory: Recollect) -> None:
+    bank, ferry = "withdrawn-replaced", "The ferry leaves at nine."
+    memory.retain(bank, {"id": "a", "text": ferry, "timestamp": "2024-01-01"})
+    memory.retain(bank, {"id": "b", "text": "Boats are mended here.", "timestamp": "2024-01-01"})
+    memory.invalidate(bank, "a")
+    between = datetime.now(UTC)
+    memory.supersede(bank, "a", "b")
     assert ferry not in texts(memory, bank, "When does the ferry leave?", as_of=between)
     assert ferry in texts(memory, bank, "When does the ferry leave?", as_of=YESTERDAY)
 

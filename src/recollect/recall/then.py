@@ -7,22 +7,44 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.language.dates import from_micros
 from recollect.storage.base import NO_TIME, Columns, Mentions, View
 from recollect.storage.moments import happened, recent
 from recollect.types import Memory, State
 
-_ACTIVE = np.uint8(tuple(State).index(State.ACTIVE))
+_STATES = tuple(State)
+_ACTIVE, _SUPERSEDED, _REVISED = (
+    np.uint8(_STATES.index(s)) for s in (State.ACTIVE, State.SUPERSEDED, State.REVISED)
+)
 
 
 def columns_then(view: View, columns: Columns, as_of: int | None) -> Columns:
     if as_of is None:
         return columns
     still = (columns.known_until == NO_TIME) | (columns.known_until > as_of)
-    columns = replace(columns, state=np.where(still, _ACTIVE, columns.state))
+    replaced = _replaced(view, columns, still)
+    columns = replace(
+        columns,
+        state=np.where(replaced, _SUPERSEDED, np.where(still, _ACTIVE, columns.state)),
+        known_until=np.where(replaced, columns.known_from, columns.known_until),
+    )
     told = view.mentions(columns.keys, as_of)
     return _untold(columns, _memories(view.load(told), told)) if told else columns
+
+
+def _replaced(view: View, columns: Columns, still: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Versions that were replaced for as long as they stood: they say by what."""
+    out = np.zeros(len(columns.keys), np.bool_)
+    rows = np.flatnonzero(still & (columns.state == _REVISED))
+    if not len(rows):
+        return out
+    held = view.load(columns.keys[rows].tolist())
+    for row in rows.tolist():
+        memory = held.get(int(columns.keys[row]))
+        out[row] = memory is not None and memory.superseded_by is not None
+    return out
 
 
 def load_then(view: View, keys: Collection[int], as_of: int | None) -> Mapping[int, Memory]:
@@ -40,13 +62,18 @@ def memories_then(
     if as_of is None:
         return loaded
     told = view.mentions(np.array(list(loaded), np.int64), as_of)
-    active = dict(zip(columns.keys.tolist(), (columns.state == _ACTIVE).tolist(), strict=True))
+    states: dict[int, int] = dict(zip(columns.keys.tolist(), columns.state.tolist(), strict=True))
     return {
-        key: replace(memory, state=State.ACTIVE, superseded_by=None)
-        if active[key] and memory.state is not State.ACTIVE
-        else memory
+        key: _in_state(memory, _STATES[states[key]])
         for key, memory in {**loaded, **_memories(loaded, told)}.items()
     }
+
+
+def _in_state(memory: Memory, state: State) -> Memory:
+    if memory.state is state:
+        return memory
+    by = memory.superseded_by if state is State.SUPERSEDED else None
+    return replace(memory, state=state, superseded_by=by)
 
 
 def _memories(loaded: Mapping[int, Memory], told: Mapping[int, Mentions]) -> Mapping[int, Memory]:

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from recollect.language.dates import from_micros
 from recollect.language.tokens import count_tokens
+from recollect.storage.base import NewMemory
 from recollect.storage.index.record import Unseen
 from recollect.types import Memory, State
 
@@ -50,6 +51,7 @@ class Rows(Protocol):
 
     def load(self, key: int) -> Memory: ...
     def unseen(self, key: int) -> Unseen: ...
+    def entities(self, key: int) -> Iterable[int]: ...
     def rewrite(self, key: int, memory: Memory, known_until: int | None = None) -> None: ...
     def tell(self, key: int, at: int | None) -> None: ...  # when it was first mentioned
     def reword(self, key: int, new: int, memory: Memory) -> None: ...
@@ -78,14 +80,15 @@ class Rows(Protocol):
 
 class Forgetting:
     """`gone` are keys that no longer exist, `moved` those whose wording changed on the way;
-    `next_key` is the first number nobody uses yet, `count` how many memories went, each with all its
-    wordings."""
+    `next_key` is the first number nobody uses yet, `past` what is to be kept of replaced values that
+    were closed on the way, `count` how many memories went, each with all its wordings."""
 
     def __init__(self, rows: Rows, next_key: int) -> None:
         self._rows = rows
         self.next_key = next_key
         self.gone: set[int] = set()
         self.moved: dict[int, int] = {}
+        self.past: list[NewMemory] = []
         self.count = 0
         self._texts: list[str] = []  # what went, to know which names went with it
         self._named: set[int] = set()
@@ -161,16 +164,45 @@ class Forgetting:
                 self._fewer_proofs(key, 1)
             elif memory.state is not State.INVALIDATED:
                 withdrawn = replace(memory, state=State.INVALIDATED, superseded_by=None)
-                rows.rewrite(key, withdrawn, known_until=at)
+                self.close(key, withdrawn, at)
         rows.unread(document_id)
 
     def _reword(self, key: int, text: str) -> int:
         """Under a new key, because whoever holds the old one holds its terms as well."""
-        new, self.next_key = self.next_key, self.next_key + 1
+        new = self._new_key()
         self.moved[key] = new
         memory = replace(self._rows.load(key), text=text, tokens=count_tokens(text))
         self._rows.reword(key, new, memory)
         return new
+
+    def _new_key(self) -> int:
+        self.next_key += 1
+        return self.next_key - 1
+
+    # --- closing -----------------------------------------------------------------------------
+
+    def close(self, key: int, memory: Memory, at: int) -> None:
+        """From `at` on the memory is as given. If it had been replaced before, a version that is
+        over keeps that it was shown as replaced until then."""
+        held, unseen = self._rows.load(key), self._rows.unseen(key)
+        since = max(unseen.known_from, unseen.known_until or at)
+        replaced = held.state is State.SUPERSEDED and held.superseded_by is not None
+        if replaced and memory.state is not State.SUPERSEDED and since < at:
+            past = NewMemory(
+                key=self._new_key(),
+                memory=replace(held, state=State.REVISED),
+                vector=None,
+                tokens=None,
+                entity_ids=tuple(self._rows.entities(key)),
+                statement=unseen.statement,
+                slot=unseen.slot,
+                known_from=since,
+                known_until=at,
+                before=unseen.before,
+                replaces=key,
+            )
+            self.past.append(past)
+        self._rows.rewrite(key, memory, known_until=at)
 
     # --- memories ----------------------------------------------------------------------------
 
@@ -225,8 +257,9 @@ class Forgetting:
         for key, old in found:
             slot = self._rows.unseen(key).slot
             heir = memory.superseded_by or heirs.get(slot)
-            if heir is None:
-                self._rows.rewrite(key, replace(old, state=State.ACTIVE, superseded_by=None))
+            if heir is None or heir == old.id:  # or a later version of the same
+                state = State.REVISED if old.state is State.REVISED else State.ACTIVE
+                self._rows.rewrite(key, replace(old, state=state, superseded_by=None))
                 if slot:
                     heirs[slot] = old.id
             else:

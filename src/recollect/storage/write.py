@@ -43,7 +43,7 @@ class BatchWriter(ABC, Generic[R]):
         # Retired before added: a new version takes over its predecessor's id.
         for retire in batch.retire:
             self._retire(retire)
-        self._memories(batch.memories)
+        self._memories([*batch.memories, *self._forgetting.past])
         for key, changes in batch.updates.items():
             self._update(key, changes)
         for evidence in batch.evidence:
@@ -60,7 +60,8 @@ class BatchWriter(ABC, Generic[R]):
     def _memories(self, memories: Sequence[NewMemory]) -> None:
         """With what they were made from, and what a new version takes over from the one before it:
         its evidence and the observations made of it, and a copy of its links. The one before keeps
-        its own: of two versions no moment sees both, so the graph is right at every moment."""
+        its own: of two versions no moment sees both, so the graph is right at every moment. A version
+        that is over when it is written (`revised`) has a copy of all links and takes over nothing."""
         ...
 
     @abstractmethod
@@ -95,7 +96,7 @@ class BatchWriter(ABC, Generic[R]):
         if key is not None:
             held = self._rows.load(key)
             changed = replace(held, state=retire.state, superseded_by=retire.by)
-            self._rows.rewrite(key, changed, known_until=retire.at)
+            self._forgetting.close(key, changed, retire.at)
 
     def _update(self, given: int, changes: Mapping[str, Any]) -> None:
         """Fields that search does not index; anything else is a new version of the memory."""

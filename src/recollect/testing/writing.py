@@ -161,6 +161,58 @@ class WritingContract:
         assert view.allows(keys, Filter(as_of=new.known_from + 999_999))[0]
         assert not view.allows(keys, Filter(as_of=new.known_from + 1_000_000))[0]
 
+    def test_a_superseded_memory_withdrawn_later_was_superseded_in_between(self) -> None:
+        self._superseded_in_between(State.INVALIDATED)
+
+    def test_a_superseded_memory_corrected_later_was_superseded_in_between(self) -> None:
+        self._superseded_in_between(State.REVISED)
+
+    def _superseded_in_between(self, closed: State) -> None:
+        reference = self.filled()
+        new, by, other = [m for m in reference.memories if m.memory.state is State.ACTIVE][:3]
+        said = NewEvidence(new.key, new.known_from, None, None, "the same")
+        link = KeyLink(new.key, other.key, LinkKind.CAUSES, 0.9)
+        self.store.commit(BANK, lambda _: Batch(evidence=[said], links=[link]))
+        replaced, over = (max(new.known_from, other.known_from) + s * 1_000_000 for s in (1, 3))
+        for retire in (
+            Retire(new.key, State.SUPERSEDED, replaced, by.memory.id),
+            Retire(new.key, closed, over),
+        ):
+            later = replace(new, key=1000, known_from=over, replaces=new.key)
+            version = [later] if retire.state is State.REVISED else []
+            batch = Batch(memories=version, retire=[retire])
+            self.store.commit(BANK, lambda _, batch=batch: batch)
+        view, between = self.store.view(BANK), Filter(as_of=replaced + 1_000_000)
+        key = view.key_of(new.memory.id, between.as_of)
+        assert key is not None and key not in (new.key, 1000)
+        past = view.load([key])[key]
+        assert (past.state, past.superseded_by) == (State.REVISED, by.memory.id)
+        assert view.allows(np.array([key], np.int64), between)[0]
+        for moment in (replaced - 1, over):
+            assert view.key_of(new.memory.id, moment) != key
+        vectors = view.vectors(np.array([new.key, key], np.int64))
+        assert vectors[0].tolist() == vectors[1].tolist() != [0.0] * len(vectors[0])
+        assert self._linked(key, other.key, between)
+        kept = view.key_of(new.memory.id)
+        assert kept is not None
+        told = view.mentions(np.array([kept, key], np.int64), new.known_from - 1)
+        assert {k: m.later for k, m in told.items()} == {kept: 1, key: 1}
+
+    def test_what_superseded_a_memory_once_is_named_no_more_when_it_is_gone(self) -> None:
+        new, by = [m for m in self.filled().memories if m.memory.state is State.ACTIVE][:2]
+        at = new.known_from + 1_000_000
+        for retire in (
+            Retire(new.key, State.SUPERSEDED, at, by.memory.id),
+            Retire(new.key, State.INVALIDATED, at + 2_000_000),
+        ):
+            self.store.commit(BANK, lambda _, retire=retire: Batch(retire=[retire]))
+        self.store.commit(BANK, lambda _: Batch(drop_memories=[by.key]))
+        view = self.store.view(BANK)
+        key = view.key_of(new.memory.id, at + 1_000_000)
+        assert key is not None and key != new.key
+        past = view.load([key])[key]
+        assert (past.state, past.superseded_by) == (State.REVISED, None)
+
     def test_a_withdrawn_document_leaves_to_its_heirs_what_they_say_as_well(self) -> None:
         told = next(m for m in made_up(1).memories if m.memory.state is State.ACTIVE)
         pages = [NewDocument(name, b"read", None, (), {}, ()) for name in ("a", "b", "c")]

@@ -65,7 +65,8 @@ class NewEvidence:
 @dataclass(frozen=True, slots=True)
 class Retire:
     """Close a memory: superseded, invalidated or revised, from `at` on. What was closed before
-    stays so since then."""
+    stays so since then; a superseded one is seen as that until `at`, as a version of its own that
+    is `revised` and names its successor."""
 
     key: int
     state: State

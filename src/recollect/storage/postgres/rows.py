@@ -101,6 +101,10 @@ class BankRows:
         self.read([key])
         return self._unseen[key]
 
+    def entities(self, key: int) -> Iterable[int]:
+        self.read([key])
+        return self._entities[key]
+
     def revisions(self, memory_id: str) -> list[int]:
         if memory_id not in self._revisions:
             self._revisions[memory_id] = [k for _, k in self.fetch("revisions_of", ids=[memory_id])]

@@ -176,12 +176,13 @@ class Writer(BatchWriter[BankRows]):
 
     def _inherit(self, new: NewMemory, old: int) -> None:
         pair = {"old": old, "new": new.key}
-        same = new.vector is None
-        self._rows.run("inherit_links_from", **pair, same=same)
-        self._rows.run("inherit_links_to", **pair, same=same)
-        self._rows.run("clear_sources", key=old)
-        self._rows.run("move_evidence", **pair)
-        self._rows.run("move_sources", **pair)
+        same, over = new.vector is None, new.memory.state is State.REVISED
+        self._rows.run("inherit_links_from", **pair, same=same, over=over)
+        self._rows.run("inherit_links_to", **pair, same=same, over=over)
+        if not over:
+            self._rows.run("clear_sources", key=old)
+            self._rows.run("move_evidence", **pair)
+            self._rows.run("move_sources", **pair)
         if same:
             self._rows.run("inherit_vector", **pair)
             self._rows.run("inherit_tokens", **pair)

@@ -66,6 +66,12 @@ class BankRows:
             int(held["statement"]), int(held["slot"]), int(held["before"]), known_from, known_until
         )
 
+    def entities(self, key: int) -> Iterable[int]:
+        (blob,) = self.db.execute(
+            "SELECT entities FROM features WHERE n=?", (self.n(key),)
+        ).fetchone()
+        return np.frombuffer(blob, "<i8").tolist() if blob else ()
+
     def rewrite(self, key: int, memory: Memory, known_until: int | None = None) -> None:
         """Everything but the wording, which other rows and caches hold terms and vectors of."""
         unseen = self.unseen(key).closed(memory.state, known_until)
@@ -117,7 +123,7 @@ class BankRows:
 
     def drop(self, key: int) -> Iterable[int]:
         db, bank, n = self.db, self.number, self.n(key)
-        (blob,) = db.execute("SELECT entities FROM features WHERE n=?", (n,)).fetchone()
+        named = self.entities(key)
         for table in ("memories", "features", "tokens", "staged"):
             db.execute(f"DELETE FROM {table} WHERE n=?", (n,))
         db.execute("DELETE FROM links WHERE bank=? AND source=?", (bank, key))
@@ -125,7 +131,7 @@ class BankRows:
         db.execute("DELETE FROM evidence WHERE bank=? AND key=?", (bank, key))
         db.execute("DELETE FROM sources WHERE bank=? AND key=?", (bank, key))
         self._tombstone(key)
-        return np.frombuffer(blob, "<i8").tolist() if blob else ()
+        return named
 
     def _tombstone(self, key: int) -> None:
         self.db.execute(
@@ -136,7 +142,7 @@ class BankRows:
         return self._keys("id=? AND state='revised'", memory_id)
 
     def superseded_by(self, memory_id: str) -> list[int]:
-        return self._keys("superseded_by=? AND state='superseded'", memory_id)
+        return self._keys("superseded_by=? AND state IN ('superseded', 'revised')", memory_id)
 
     def _keys(self, where: str, value: str) -> list[int]:
         rows = self.db.execute(

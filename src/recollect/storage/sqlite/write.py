@@ -13,7 +13,7 @@ from recollect.storage.index.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.write import BatchWriter
-from recollect.types import Entity
+from recollect.types import Entity, State
 
 
 class Writer(BatchWriter[BankRows]):
@@ -78,20 +78,24 @@ class Writer(BatchWriter[BankRows]):
 
     def _inherit(self, new: NewMemory, old: int) -> None:
         db, bank = self._db, self._number
+        over = new.memory.state is State.REVISED
         wording = "" if new.vector is None else "AND l.kind <> 'semantic'"
+        standing = "" if over else "AND m.state <> 'revised'"
         for mine, other in (("source", "target"), ("target", "source")):
             db.execute(
                 f"""INSERT OR IGNORE INTO links (bank, {mine}, {other}, kind, weight)
                 SELECT l.bank, ?1, l.{other}, l.kind, l.weight FROM links l
-                  JOIN memories m ON m.n = (?2 << {KEY_BITS} | l.{other}) AND m.state <> 'revised'
+                  JOIN memories m ON m.n = (?2 << {KEY_BITS} | l.{other}) {standing}
                 WHERE l.bank = ?2 AND l.{mine} = ?3 {wording}""",
                 (new.key, bank, old),
             )
-        db.execute("DELETE FROM sources WHERE bank=? AND key=?", (bank, old))
-        for table, column in (("evidence", "key"), ("sources", "source")):
-            db.execute(
-                f"UPDATE {table} SET {column}=? WHERE bank=? AND {column}=?", (new.key, bank, old)
-            )
+        if not over:
+            db.execute("DELETE FROM sources WHERE bank=? AND key=?", (bank, old))
+            for table, column in (("evidence", "key"), ("sources", "source")):
+                db.execute(
+                    f"UPDATE {table} SET {column}=? WHERE bank=? AND {column}=?",
+                    (new.key, bank, old),
+                )
         if new.vector is None:
             at, to = self._rows.n(old), self._rows.n(new.key)
             db.execute(

@@ -94,14 +94,16 @@ DELETE FROM sources s WHERE s.bank_id = %(bank)s AND s.key = %(key)s
 -- name: inherit_links_from
 INSERT INTO links (bank_id, source, target, kind, weight)
 SELECT %(bank)s, %(new)s, l.target, l.kind, l.weight FROM links l
-JOIN memories m ON m.bank_id = %(bank)s AND m.key = l.target AND m.state <> 'revised'
+JOIN memories m ON m.bank_id = %(bank)s AND m.key = l.target
+  AND (m.state <> 'revised' OR %(over)s)
 WHERE l.bank_id = %(bank)s AND l.source = %(old)s AND (l.kind <> 'semantic' OR %(same)s)
 ON CONFLICT (bank_id, source, target, kind) DO NOTHING
 
 -- name: inherit_links_to
 INSERT INTO links (bank_id, source, target, kind, weight)
 SELECT %(bank)s, l.source, %(new)s, l.kind, l.weight FROM links l
-JOIN memories m ON m.bank_id = %(bank)s AND m.key = l.source AND m.state <> 'revised'
+JOIN memories m ON m.bank_id = %(bank)s AND m.key = l.source
+  AND (m.state <> 'revised' OR %(over)s)
 WHERE l.bank_id = %(bank)s AND l.target = %(old)s AND (l.kind <> 'semantic' OR %(same)s)
 ON CONFLICT (bank_id, source, target, kind) DO NOTHING
 
@@ -181,7 +183,7 @@ WHERE m.bank_id = %(bank)s AND m.id = ANY(%(ids)s) AND m.state = 'revised' ORDER
 
 -- name: superseded_by
 SELECT m.superseded_by, m.key FROM memories m WHERE m.bank_id = %(bank)s
-  AND m.superseded_by = ANY(%(ids)s) AND m.state = 'superseded' ORDER BY m.key
+  AND m.superseded_by = ANY(%(ids)s) AND m.state IN ('superseded', 'revised') ORDER BY m.key
 
 -- name: observations_of
 SELECT s.source, s.key FROM sources s
