@@ -223,6 +223,28 @@ TALKS |= {
         "You — Today at 10:32 AM\nAre you coming?\nskyfox — Today at 10:33 AM\nYes, at nine.",
         [("You", "Are you coming?"), ("skyfox", "Yes, at nine.")],
     ),
+    "you and a nick on a line": (
+        "You: Are you coming?\nskyfox: Yes, at nine.",
+        [("You", "Are you coming?"), ("skyfox", "Yes, at nine.")],
+    ),
+    "you and a nick that is a word": (
+        "shadow: Are you coming?\nYou: Yes.\nshadow: At nine?\nYou: At ten.",
+        [
+            ("shadow", "Are you coming?"),
+            ("You", "Yes."),
+            ("shadow", "At nine?"),
+            ("You", "At ten."),
+        ],
+    ),
+    "you and a nick with more lines": (
+        "You: Are you coming?\nskyfox: Yes.\nAt nine.\nYou: Great.\nskyfox: See you.",
+        [
+            ("You", "Are you coming?"),
+            ("skyfox", "Yes.\nAt nine."),
+            ("You", "Great."),
+            ("skyfox", "See you."),
+        ],
+    ),
     "you on IRC": (
         "10:32 <You> hi there\n10:33 <skyfox> hello",
         [("You", "hi there"), ("skyfox", "hello")],
@@ -307,6 +329,32 @@ def test_a_chat_below_a_heading_is_about_it() -> None:
         ("User", "France"),
         ("Assistant", "France"),
     ]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "note",
+        "todo",
+        "ps",
+        "step 1",
+        "password",
+        "wifi",
+        "milk",
+        "monday",
+        "iban",
+        "github",
+        "grand total",
+    ],
+)
+def test_what_is_noted_in_a_message_is_nobody_s_nick(label: str) -> None:
+    text = f"You: Here it is.\n{label}: 4711"
+    assert [(s.speaker, s.text) for s in statements(text)] == [("You", text[5:])]
+
+
+def test_a_word_in_longer_messages_is_nobody_s_nick() -> None:
+    text = "You: Two more to try.\nMine and hers.\nflour: 200 g\nAnd the other.\nflour: 300 g"
+    assert [(s.speaker, s.text) for s in statements(text)] == [("You", text[5:])]
 
 
 def test_settings_in_an_answer_are_part_of_it() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
+
+from recollect.language.entities.gazetteer import known_names, usage
 
 __all__ = [
     "ROLES",
@@ -14,6 +17,7 @@ __all__ = [
     "is_titled",
     "may_speak",
     "months",
+    "nicks",
     "speaks",
     "word_set",
 ]
@@ -43,7 +47,11 @@ _NOT_SPEAKERS = word_set("""note notes warning todo fixme example examples summa
     date time title name email phone tags topic context result results answer question q a
     update important tip hint error usage input output goal goals plan step problem solution
     cause effect http https key value type location price cost total deadline owner priority
-    description decision decisions action actions agenda attendees reminder fact lesson""")
+    description decision decisions action actions agenda attendees reminder fact lesson
+    ps nb fyi eta tldr url monday tuesday wednesday thursday friday saturday sunday""")
+# As programs call whoever copies a chat out of them.
+_COPYING = word_set("you me")
+_NICK = 5  # letters that a word has to have: a shorter one may be short for anything
 
 # 'Ann said: "I quit."' tells of Ann.
 _SAYING = word_set("""said says say asked asks wrote writes replied replies answered answers added adds told tells texted
@@ -78,6 +86,31 @@ def months(labels: Iterable[str]) -> frozenset[str]:
 
 def may_speak(label: str) -> bool:
     return not (is_note(label) or label[0].islower())
+
+
+def nicks(labels: Mapping[str, int], *, whole: bool) -> set[str]:
+    """Words in small letters that speak beside "You". "wifi: …" stands in messages as well: so it has to be no
+    everyday word, or to come back, and where not every line is somebody's (`whole`), both."""
+    if _COPYING.isdisjoint(label.lower() for label in labels):
+        return set()
+    return {
+        label
+        for label, times in labels.items()
+        if label[0].islower()
+        and " " not in label
+        and not is_note(label)
+        and _is_nick(label) + (times > 1) >= (1 if whole else 2)
+    }
+
+
+def _is_nick(label: str) -> bool:
+    return len(label) >= _NICK and usage(label) is None and label not in _known()
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Places, firms and products, as whoever types in haste writes them."""
+    return frozenset(name.lower() for name, _ in known_names())
 
 
 def is_titled(label: str) -> bool:

@@ -17,6 +17,7 @@ from recollect.retain.speakers import (
     is_titled,
     may_speak,
     months,
+    nicks,
     speaks,
 )
 
@@ -126,8 +127,10 @@ def _labelled(lines: Iterable[str]) -> Talk:
     }
     if not any(label in sure or labels[label] > 1 for label in speaking):
         return Talk()
+    whole = labels.total() == len(spoken)
+    speaking |= nicks(labels, whole=whole)
     # Where every line is somebody's, and somebody's again, those who speak once do so, too; and titles are people's.
-    alike = len(labels) < labels.total() == len(spoken)
+    alike = whole and len(labels) < len(spoken)
     speaking |= {each for each in labels if is_titled(each) or (alike and may_speak(each))}
     return Talk(frozenset(speaking), frozenset(kind for each in speaking for kind in kinds[each]))
 
