@@ -104,6 +104,17 @@ def test_k_brings_along_what_belongs_to_the_hits_shown_alone(
     assert not any("Bertram" in one[field] for one in shown.get(part, []))
 
 
+def test_k_brings_the_sources_of_the_hits_shown_alone_in_a_picture_too(
+    run: Any, notes: Path
+) -> None:
+    asked = ("--db", notes, "recall", "b", "How good is Eva at sailing?", "--chunks")
+    assert "--- Bertram#0" in run(*asked).out
+    shown = run(*asked, "-k", "1")
+    assert "Eva" in shown.out and "Bertram" not in shown.out
+    answer = run(*asked, "-k", "1", "--json").json
+    assert f"· {answer['tokens']} tokens ·" in shown.err
+
+
 def test_the_question_can_come_from_stdin(ask: Any) -> None:
     assert ask("recall", "alice", "-", "--json", stdin="E-1093\n").json["query"] == "E-1093\n"
 

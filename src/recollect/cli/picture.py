@@ -30,9 +30,10 @@ _BANDS = {"strong": "bold green", "maybe": "yellow", "noise": "dim"}
 # --- recall ----------------------------------------------------------------------------------
 
 
-def draw_recall(result: RecallResult, first: int, *, explain: bool) -> None:
-    """Drawn for eyes; tab-separated (rank, score, band, date, id, text) for a pipe."""
-    shown = result.results[:first] if first else result.results
+def draw_recall(result: RecallResult, found: int, *, explain: bool) -> None:
+    """Drawn for eyes; tab-separated (rank, score, band, date, id, text) for a pipe. `found` is how many
+    hits there were before they were cut to those of the result."""
+    shown = result.results
     _headline(result, len(shown))
     sys.stderr.flush()
     if not terminal() and not explain:
@@ -40,7 +41,7 @@ def draw_recall(result: RecallResult, first: int, *, explain: bool) -> None:
     elif shown:
         _pictures(console(), shown, explain=explain)
     _sources(result)
-    _footer(result, len(shown))
+    _footer(result, found)
     if result.trace is not None:
         waterfall(console(stderr=True), result.trace.stages)
 
@@ -54,12 +55,13 @@ def _headline(result: RecallResult, shown: int) -> None:
         talk(f"something is known about this, but {result.under_floor}")
 
 
-def _footer(result: RecallResult, shown: int) -> None:
+def _footer(result: RecallResult, found: int) -> None:
     for part in result.degraded:
         talk(f"degraded: {part.part}: {part.reason}")
-    more = " (all: -k 0)" if shown < len(result.results) else ""
+    shown = len(result.results)
+    more = " (all: -k 0)" if shown < found else ""
     took = result.timings.get("total", 0.0)
-    talk(f"{shown} of {len(result.results)} shown{more} · {result.tokens} tokens · {took:.0f} ms")
+    talk(f"{shown} of {found} shown{more} · {result.tokens} tokens · {took:.0f} ms")
 
 
 def _line(number: int, hit: Hit) -> tuple[object, ...]:

@@ -68,15 +68,16 @@ def _answer(
     if session.json:
         emit(recall_dict(result, first, explain=explain, verbosity=verbosity))
     elif as_context:
-        typer.echo(printable(_shortened(result, first).as_context()))
+        typer.echo(printable(shortened(result, first).as_context()))
     else:
-        draw_recall(result, SHOWN if first is None else first, explain=explain)
+        shown = shortened(result, SHOWN if first is None else first)
+        draw_recall(shown, len(result.results), explain=explain)
 
 
 def recall_dict(
     result: RecallResult, first: int | None, *, explain: bool, verbosity: str
 ) -> dict[str, Any]:
-    shown = _shortened(result, first)
+    shown = shortened(result, first)
     out = shown.as_dict("lean" if verbosity == "lean" else "full")
     if explain:
         for hit, entry in zip(shown.results, out["results"], strict=True):
@@ -84,7 +85,7 @@ def recall_dict(
     return out
 
 
-def _shortened(result: RecallResult, first: int | None) -> RecallResult:
+def shortened(result: RecallResult, first: int | None) -> RecallResult:
     """The first hits, with what came along with them alone."""
     from dataclasses import replace
 

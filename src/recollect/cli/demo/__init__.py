@@ -113,6 +113,7 @@ def _ask(memory: Recollect, question: Question) -> RecallResult:
 def _show(question: Question, result: RecallResult, hits: int) -> None:
     from recollect.cli.output import show
     from recollect.cli.picture import draw_recall
+    from recollect.cli.reading import shortened
 
     options = "".join(
         f" --{k.replace('_', '-')} {v if isinstance(v, str) else ','.join(v)}"
@@ -120,7 +121,7 @@ def _show(question: Question, result: RecallResult, hits: int) -> None:
     )
     _heading(question.shows)
     show(f'$ recollect recall {BANK} "{question.query}"{options}')
-    draw_recall(result, hits, explain=False)
+    draw_recall(shortened(result, hits), len(result.results), explain=False)
 
 
 def _heading(text: str) -> None:
