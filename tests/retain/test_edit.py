@@ -458,6 +458,20 @@ def test_a_corrected_turn_is_what_the_next_one_answers(memory: recollect.Recolle
     }
 
 
+def test_a_corrected_turn_keeps_its_links_to_the_turn_that_answers_it(
+    memory: recollect.Recollect,
+) -> None:
+    turns = [
+        {"id": "asked", "text": "Why did the trip fall through?", "speaker": "Ann"},
+        {"id": "told", "text": "Because a storm closed the port.", "speaker": "Bob"},
+    ]
+    memory.retain("b", turns, timestamp="2024-01-01T10:00")
+    memory.relate("b", {"told": {"asked": 0.9}})
+    memory.update("b", "asked", text="Why did the voyage fall through?")
+    related = [k for k in memory.links("b", "told") if k.kind == "related"]
+    assert [(k.source, k.target, k.weight) for k in related] == [("told", "asked", 0.9)]
+
+
 def test_the_answer_to_a_corrected_turn_is_embedded_with_it(memory: recollect.Recollect) -> None:
     def vector_of_the_answer() -> str:
         return next(

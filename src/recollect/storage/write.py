@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory, Retire
+from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory, Retire
 from recollect.storage.forget import Forgetting, Rows
 from recollect.storage.moments import told_again
-from recollect.types import Entity
+from recollect.types import Entity, LinkKind
 
 R = TypeVar("R", bound=Rows)
 
@@ -49,7 +49,8 @@ class BatchWriter(ABC, Generic[R]):
         for evidence in batch.evidence:
             self._evidence(evidence)
         self._mentions(batch.mentions)
-        self._links(batch)
+        between = self._between(batch.memories)
+        self._links(replace(batch, links=[*between, *batch.links]))
         self._entities(batch.entities)
 
     # --- a store's own part --------------------------------------------------------------------
@@ -65,6 +66,8 @@ class BatchWriter(ABC, Generic[R]):
         ...
 
     @abstractmethod
+    def _links_among(self, keys: Sequence[int]) -> Sequence[KeyLink]: ...
+    @abstractmethod
     def _mentions(self, mentions: Sequence[NewEvidence]) -> None: ...
     @abstractmethod
     def _links(self, batch: Batch) -> None:
@@ -77,6 +80,18 @@ class BatchWriter(ABC, Generic[R]):
     def _put_sources(self, key: int, ids: Sequence[str]) -> None:
         """What an observation is made from, in the place of what was said before."""
         ...
+
+    def _between(self, memories: Sequence[NewMemory]) -> list[KeyLink]:
+        """Links between memories that get a new version at once: a copy of these leads from the one
+        new version to the other."""
+        new = {m.replaces: m for m in memories if m.replaces is not None}
+        found = self._links_among(list(new)) if len(new) > 1 else ()
+        return [
+            replace(link, source=source.key, target=target.key)
+            for link in found
+            for source, target in [(new[link.source], new[link.target])]
+            if link.kind is not LinkKind.SEMANTIC or source.vector is target.vector is None
+        ]
 
     def _present(self, keys: Iterable[int]) -> list[int]:
         """Without those that this very transaction took away."""

@@ -318,6 +318,22 @@ class WritingContract:
         named = [k.source for k in self.store.links(BANK, memory_id)]
         assert len(named) == len(set(named))
 
+    def test_links_between_two_that_are_corrected_at_once_lead_between_their_versions(self) -> None:
+        one, two = [m for m in self.filled().memories if m.memory.state is State.ACTIVE][:2]
+        link = KeyLink(one.key, two.key, LinkKind.CAUSES, 0.9)
+        self.store.commit(BANK, lambda _: Batch(links=[link]))
+        at = 20_000 * 86_400_000_000
+        versions = [
+            replace(old, key=key, known_from=at, replaces=old.key)
+            for key, old in ((1000, one), (1001, two))
+        ]
+        closed = [Retire(old.key, State.REVISED, at) for old in (one, two)]
+        self.store.commit(BANK, lambda _: Batch(memories=versions, retire=closed))
+        assert True in self._linked(1000, 1001, Filter())
+        assert True in self._linked(1001, 1000, Filter())
+        assert self._linked(one.key, two.key, Filter(as_of=at - 1))
+        assert not self._linked(1000, two.key, Filter())
+
     def test_a_version_with_no_vector_of_its_own_has_its_predecessors(self) -> None:
         link, new, _ = self._corrected(reworded=False)
         view = self.store.view(BANK)

@@ -19,7 +19,7 @@ from recollect.storage.postgres.queue import take_step
 from recollect.storage.postgres.rows import BankRows, happened
 from recollect.storage.postgres.session import Head, WriteSession
 from recollect.storage.write import BatchWriter
-from recollect.types import Entity, State
+from recollect.types import Entity, LinkKind, State
 
 MEMORIES = {
     "bank_id": "text", "key": "int8", "id": "text", "type": "text", "state": "text",
@@ -186,6 +186,10 @@ class Writer(BatchWriter[BankRows]):
         if same:
             self._rows.run("inherit_vector", **pair)
             self._rows.run("inherit_tokens", **pair)
+
+    def _links_among(self, keys: Sequence[int]) -> Sequence[KeyLink]:
+        rows = self._rows.fetch("links_among", keys=list(keys))
+        return [KeyLink(s, t, LinkKind(kind), weight) for s, t, kind, weight in rows]
 
     def _mentions(self, mentions: Sequence[NewEvidence]) -> None:
         first = self.next_evidence

@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from recollect.storage.base import Batch, NewDocument, NewEvidence, NewMemory
+from recollect.storage.base import Batch, KeyLink, NewDocument, NewEvidence, NewMemory
 from recollect.storage.forget import Forgetting
 from recollect.storage.index.record import KEY_BITS, KEY_MASK, features_row
 from recollect.storage.memory_row import extra_of, told, weighed
 from recollect.storage.sqlite.rows import BankRows
 from recollect.storage.write import BatchWriter
-from recollect.types import Entity, State
+from recollect.types import Entity, LinkKind, State
 
 
 class Writer(BatchWriter[BankRows]):
@@ -103,6 +103,15 @@ class Writer(BatchWriter[BankRows]):
                 (at, to),
             )
             db.execute("INSERT INTO tokens SELECT ?, data FROM tokens WHERE n=?", (to, at))
+
+    def _links_among(self, keys: Sequence[int]) -> Sequence[KeyLink]:
+        rows = self._db.execute(
+            """WITH asked AS (SELECT value AS key FROM json_each(?2))
+            SELECT source, target, kind, weight FROM links
+            WHERE bank = ?1 AND source IN (SELECT key FROM asked) AND target IN (SELECT key FROM asked)""",
+            (self._number, orjson.dumps(keys).decode()),
+        )
+        return [KeyLink(s, t, LinkKind(kind), weight) for s, t, kind, weight in rows]
 
     def _mentions(self, mentions: Sequence[NewEvidence]) -> None:
         self._db.executemany(

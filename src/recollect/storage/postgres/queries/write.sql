@@ -107,6 +107,10 @@ JOIN memories m ON m.bank_id = %(bank)s AND m.key = l.source
 WHERE l.bank_id = %(bank)s AND l.target = %(old)s AND (l.kind <> 'semantic' OR %(same)s)
 ON CONFLICT (bank_id, source, target, kind) DO NOTHING
 
+-- name: links_among
+SELECT l.source, l.target, l.kind, l.weight FROM links l WHERE l.bank_id = %(bank)s
+  AND l.source = ANY(%(keys)s::bigint[]) AND l.target = ANY(%(keys)s::bigint[])
+
 -- name: inherit_vector
 UPDATE features f SET vector = o.vector FROM features o
 WHERE f.bank_id = %(bank)s AND f.key = %(new)s AND o.bank_id = %(bank)s AND o.key = %(old)s
