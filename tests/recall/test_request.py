@@ -99,6 +99,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("deadline a truth", {"deadline_ms": True}),
     ("deadline without end", {"deadline_ms": float("inf")}),
     ("deadline of too many figures", {"deadline_ms": 10**400}),
+    ("deadline that nothing can wait for", {"deadline_ms": 1e13}),
     ("floor of too many figures", {"min_scores": {"semantic": 10**400}}),
     ("include_chunks a text", {"include_chunks": "no"}),
     ("trace a text", {"trace": "no"}),
@@ -111,6 +112,11 @@ def test_bad_input_is_refused_with_a_hint(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
         request(**options)
     assert refused.value.hint
+
+
+def test_a_floor_above_all_scores_is_a_number_that_scores_can_have() -> None:
+    floor = request(min_scores={"keyword": 1e308}).floors.keyword
+    assert floor is not None and 1e30 < np.float32(floor) < np.inf
 
 
 @pytest.mark.parametrize(

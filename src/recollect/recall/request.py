@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, tzinfo
 from reprlib import Repr
+from threading import TIMEOUT_MAX
 from typing import Any, cast, get_args
 
 from recollect.errors import InvalidInput
@@ -23,6 +24,8 @@ MAX_QUERY_CHARACTERS = (
     20 * MAX_QUERY_TOKENS
 )  # a run of blanks or dashes is few tokens, and read all the same
 DEEPEST_GROUP = 32  # tag groups in each other: far more than anybody writes by hand
+LONGEST_MS = TIMEOUT_MAX * 1000  # nobody can wait longer
+LARGEST_FLOOR = 3e38  # more than any score; scores have single precision
 _SHORT = Repr()
 _SHORT.maxstring = 80
 PARTS = frozenset(
@@ -192,9 +195,10 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(f"min_score is {_shown(floor)}", hint="scores run from 0 to 1")
     if hops is not None and not (_number(hops) and hops in (0, 1)):
         raise InvalidInput(f"expand_hops is {_shown(hops)}", hint="use 0 or 1")
-    if deadline is not None and not (_number(deadline) and deadline > 0):
+    if deadline is not None and not (_number(deadline) and 0 < deadline <= LONGEST_MS):
         raise InvalidInput(
-            f"deadline_ms is {_shown(deadline)}", hint="give milliseconds, more than 0"
+            f"deadline_ms is {_shown(deadline)}",
+            hint="give milliseconds, more than 0; leave it out to wait as long as it takes",
         )
     for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool):
@@ -241,7 +245,7 @@ def _floors(given: Mapping[str, float | None] | None) -> Floors:
             raise InvalidInput(
                 f"min_scores.{name} is {_shown(value)}", hint="give a number from 0 up"
             )
-    return Floors(**given)
+    return Floors(**{k: None if v is None else min(v, LARGEST_FLOOR) for k, v in given.items()})
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
