@@ -113,6 +113,7 @@ RECALLS: list[tuple[str, dict[str, Any]]] = [
     ("What happened?", {"temporal_window": ("2026-05-01T00:00:00Z", "2026-05-20T00:00:00Z")}),
     ("What happened last month?", {"query_timestamp": "2026-06-15"}),
     ("Where does Alice work?", {"as_of": "2026-01-01"}),
+    ("app", {"include_chunks": True, "max_chunk_tokens": None, "include_entities": True, "max_entity_tokens": None, "include_source_facts": True, "max_source_fact_tokens": None}),
     ("app", {"include_chunks": True, "max_chunk_tokens": 50, "include_entities": True, "include_source_facts": True}),
     ("Who runs?", {"tags": ["health"], "tags_match": "any_strict", "min_score": 0.1}),
     ("Who runs?", {"tag_groups": [{"not": {"tags": ["health"]}}], "max_tokens": 20}),

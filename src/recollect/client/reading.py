@@ -10,7 +10,7 @@ from recollect.client import decode
 from recollect.client.call import Call, Steps, path
 from recollect.errors import InvalidInput
 from recollect.recall.explain import Why
-from recollect.recall.request import RECALL_OPTIONS, recall_request
+from recollect.recall.request import NO_LIMIT, RECALL_OPTIONS, recall_request
 
 if TYPE_CHECKING:
     from recollect.options import RecallOptions
@@ -61,7 +61,7 @@ def _include(options: Mapping[str, Any]) -> dict[str, Any]:
             out[part] = {
                 there: -1 if options[here] is None else options[here]
                 for here, there in bounds.items()
-                if here in options
+                if here in options and (options[here] is not None or here in NO_LIMIT)
             }
     return out
 

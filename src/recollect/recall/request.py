@@ -40,7 +40,7 @@ _SWITCHES = (
     "explain",
 )
 RECALL_OPTIONS = names(RecallOptions)
-_NO_LIMIT = ("max_source_fact_tokens", "max_tokens_per_observation")  # what None means for these
+NO_LIMIT = ("max_source_fact_tokens", "max_tokens_per_observation")  # what None means for these
 _BUDGETS, _VERBOSITIES, _MATCHES = map(get_args, (Budget, Verbosity, TagsMatch))
 
 
@@ -181,14 +181,14 @@ def whole_text(what: str, text: Any) -> None:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    given = {k: v for k, v in options.items() if v is not None or k in _NO_LIMIT}
+    given = {k: v for k, v in options.items() if v is not None or k in NO_LIMIT}
     if not given:
         return given
     _one_of("budget", given.get("budget", "mid"), _BUDGETS)
     _one_of("verbosity", given.get("verbosity", "full"), _VERBOSITIES)
     for name in ("max_tokens", "max_chunk_tokens", "max_entity_tokens"):
         _whole_number(name, given.get(name), 1)
-    for name in _NO_LIMIT:
+    for name in NO_LIMIT:
         _whole_number(name, given.get(name), 0)
     floor, hops, deadline = (given.get(n) for n in ("min_score", "expand_hops", "deadline_ms"))
     if floor is not None and not (_number(floor) and 0 <= floor <= 1):
