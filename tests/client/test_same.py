@@ -131,6 +131,19 @@ def both(serve, tmp_path: Path) -> Iterator[tuple[recollect.Recollect, recollect
         yield here, there
 
 
+async def heard(event: StageEvent) -> None:
+    raise AssertionError(event)
+
+
+@pytest.mark.parametrize("on_event", [5, heard])
+def test_what_cannot_be_told_of_stages_is_refused(both, on_event: Any) -> None:
+    here, there = both
+    fill(here)
+    for memory in (here, there):
+        with pytest.raises(InvalidInput, match="not a plain function"):
+            memory.recall(BANK, "Who runs?", on_event=on_event)
+
+
 def test_writing_gives_the_same_answers(serve, tmp_path: Path) -> None:
     with open_fake(tmp_path / "here.db") as here, recollect.connect(serve()) as there:
         for mine, theirs in zip(fill(here), fill(there), strict=True):

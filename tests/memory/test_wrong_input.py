@@ -34,6 +34,7 @@ Memory = recollect.Recollect
 Verb = Callable[[Memory, Any], Any]
 
 VERBS: dict[str, Verb] = {
+    "recall telling": lambda m, v: m.recall("b", "q", on_event=None if callable(v) else v),
     "recall": lambda m, v: m.recall("b", v),
     "recall in": lambda m, v: m.recall(v, "x"),
     "recall_events": lambda m, v: list(m.recall_events("b", v)),

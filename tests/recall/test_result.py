@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect import Band, Recollect
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.recall import pipeline
 from recollect.recall.hits import Ranked
 from recollect.recall.pipeline import Recalling, rank
@@ -129,6 +129,12 @@ def notes(memory: Recollect) -> str:
         ],
     )
     return "notes"
+
+
+def test_a_verbosity_that_there_is_not_is_refused(memory: Recollect, notes: str) -> None:
+    result: Any = memory.recall(notes, "How do deploys run?")
+    with pytest.raises(InvalidInput, match="verbosity is 'terse'"):
+        result.as_dict("terse")
 
 
 def test_lean_is_id_title_type_scope_summary_score_and_band(memory: Recollect, notes: str) -> None:

@@ -26,6 +26,7 @@ from recollect.client.call import Call, Steps, path
 from recollect.client.waiting import Client
 from recollect.client.wire import RETRIES, Lines, Server, Stream, answer, known, server_at, unasked
 from recollect.errors import ServerError
+from recollect.recall.request import check_listener
 from recollect.recall.result import RecallResult
 from recollect.telemetry import OnEvent
 from recollect.threads import awaited, waited_for
@@ -152,6 +153,7 @@ class AsyncClient:
     ) -> RecallResult:
         """What matters now, within `max_tokens`. Options are the library's; how a hit came about
         comes along with explain=True."""
+        check_listener(on_event)
         if on_event is not None:
             async for item in self.recall_events(bank, query, **options):
                 if isinstance(item, RecallResult):

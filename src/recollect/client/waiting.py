@@ -22,6 +22,7 @@ from recollect.client.call import Call, Steps, path
 from recollect.client.decode import Ask, Told
 from recollect.client.wire import RETRIES, Lines, Server, Stream, answer, known, server_at
 from recollect.errors import ServerError
+from recollect.recall.request import check_listener
 from recollect.recall.result import RecallResult
 from recollect.telemetry import OnEvent
 from recollect.types import StageEvent
@@ -140,6 +141,7 @@ class Client:
         """What matters now, within `max_tokens`. Options are the library's. How a hit came about
         (`hit.arms`, `hit.scores`, `hit.explanation`) is asked for when somebody looks; with
         explain=True it comes along at once."""
+        check_listener(on_event)
         if on_event is not None:
             return self._told(bank, query, on_event, options)
         body = reading.recall_body(query, options)

@@ -65,7 +65,9 @@ class Reading(Parts):
     ) -> RecallResult:
         begun = time.perf_counter() - waited
         from recollect.recall.pipeline import recall
+        from recollect.recall.request import check_listener
 
+        check_listener(on_event)
         request = self._request(bank, query, options)
         self._load_meanwhile(query, request)
         # Closed whatever happens: an error that somebody keeps keeps a view, and that a connection.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, tzinfo
+from inspect import iscoroutinefunction
 from reprlib import Repr
 from threading import TIMEOUT_MAX
 from typing import Any, cast, get_args
@@ -130,6 +131,19 @@ def recall_request(
     )
 
 
+def check_verbosity(verbosity: Any) -> None:
+    _one_of("verbosity", verbosity, _VERBOSITIES)
+
+
+def check_listener(on_event: Any) -> None:
+    """Nobody would await what a coroutine function gives back: it would hear of nothing."""
+    if on_event is not None and (not callable(on_event) or iscoroutinefunction(on_event)):
+        raise InvalidInput(
+            f"on_event is {_shown(on_event)}, not a plain function",
+            hint="give a function that takes a StageEvent, or read recall_events",
+        )
+
+
 def configured(
     request: RecallRequest, config: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> RecallRequest:
@@ -185,7 +199,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     if not given:
         return given
     _one_of("budget", given.get("budget", "mid"), _BUDGETS)
-    _one_of("verbosity", given.get("verbosity", "full"), _VERBOSITIES)
+    check_verbosity(given.get("verbosity", "full"))
     for name in ("max_tokens", "max_chunk_tokens", "max_entity_tokens"):
         _whole_number(name, given.get(name), 1)
     for name in NO_LIMIT:

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from recollect.language.passage import said
+from recollect.recall.request import check_verbosity
 from recollect.recall.understand import Query
 from recollect.types import (
     Band,
@@ -106,6 +107,7 @@ class RecallResult:
     def as_dict(self, verbosity: Verbosity | None = None) -> dict[str, Any]:
         """As JSON, as lean as the recall asked for, or as is asked for here."""
         verbosity = verbosity or self.verbosity
+        check_verbosity(verbosity)
         out: dict[str, Any] = {
             "bank": self.bank,
             "query": self.query,
