@@ -92,6 +92,13 @@ def test_a_filter_that_means_nothing_is_refused(
         memory.memories(bank, **where)
 
 
+def test_a_time_that_ends_before_it_starts_is_refused(memory: Recollect, bank: str) -> None:
+    where = {"time_field": "created_at", "since": "2026-05-01", "until": "2026-04-01"}
+    for listing in (memory.memories, memory.count, memory.documents, memory.count_documents):
+        with pytest.raises(InvalidInput, match="until is before since"):
+            listing(bank, **where)
+
+
 @pytest.mark.parametrize(
     ("where", "expected"),
     [

@@ -121,6 +121,8 @@ def _span(given: Mapping[str, Any], axes: Sequence[str]) -> tuple[Any, int | Non
         raise InvalidInput(f"time_field is {axis!r}", hint="one of " + ", ".join(axes))
     ends = (parse_when(given.get(name), name) for name in ("since", "until"))
     since, until = (None if end is None else to_micros(end) for end in ends)
+    if since is not None and until is not None and until < since:
+        raise InvalidInput("until is before since", hint="swap since and until")
     return axis, since, until
 
 
