@@ -458,6 +458,14 @@ def test_a_corrected_turn_is_what_the_next_one_answers(memory: recollect.Recolle
     }
 
 
+@pytest.mark.parametrize("text", [None, "", " \n", "\x00"])
+def test_a_memory_cannot_be_corrected_to_nothing(memory: recollect.Recollect, text: str) -> None:
+    memory.retain("b", {"id": "a", "text": "The ferry leaves at nine."})
+    with pytest.raises(InvalidInput, match=r"^the text is empty") as refused:
+        memory.update("b", "a", text=text)
+    assert "forget" in (refused.value.hint or "")
+
+
 def test_a_corrected_turn_keeps_its_links_to_the_turn_that_answers_it(
     memory: recollect.Recollect,
 ) -> None:

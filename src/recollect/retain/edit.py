@@ -46,6 +46,11 @@ def update(
             f"cannot update {', '.join(sorted(unknown)) or 'nothing'}",
             hint="fields that can change: " + ", ".join(sorted(_EDITABLE)),
         )
+    text = changes.get("text", "unchanged")
+    if text is None or (isinstance(text, str) and not text.replace("\x00", "").strip()):
+        raise InvalidInput(
+            "the text is empty", hint="give some text; to take the memory away, forget it"
+        )
     with closing(store.view(bank)) as view:
         old = _loaded(view, memory_id)
         fact = _read(old, changes, now)
