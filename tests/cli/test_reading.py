@@ -222,6 +222,22 @@ def test_as_context_is_ready_for_a_prompt(ask: Any) -> None:
     assert out.startswith("[1] (2026-04-02) Alice works at Google.")
 
 
+def test_the_stages_come_with_a_context_too(ask: Any) -> None:
+    asked = ("recall", "alice", "Where does Alice work?", "--as-context")
+    ran = ask(*asked, "--trace")
+    assert ran.out == ask(*asked).out and "understand" in ran.err
+
+
+def test_what_a_context_had_to_do_without_is_said(ask: Any) -> None:
+    ran = ask("recall", "alice", "Where does Alice work?", "--as-context", "--deadline-ms", "0.001")
+    assert "degraded: " in ran.err
+
+
+def test_parts_left_out_that_name_nothing_are_refused(ask: Any) -> None:
+    ran = ask("recall", "alice", "Where does Alice work?", "--without", "")
+    assert ran.code == 2 and "--without names nothing" in ran.err
+
+
 def test_nothing_known_is_said_and_is_no_error(ask: Any) -> None:
     ran = ask("recall", "alice", "zebra crossings in Antarctica", "--min-score", "0.5")
     assert (ran.code, ran.out) == (0, "") and "nothing is known" in ran.err

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from recollect.cli.arguments import BUDGETS, TAG_MODES, TYPES, limited_to, listed
+from recollect.cli.arguments import BUDGETS, TAG_MODES, TYPES, limited_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Asking:
             "as_of": self.as_of,
             "min_score": self.min_score,
             "min_scores": _floors(self.min_scores),
-            "without": listed(self.without),
+            "without": limited_to("--without", self.without),
             "expand_hops": self.expand_hops,
         }
 

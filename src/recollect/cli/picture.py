@@ -41,7 +41,18 @@ def draw_recall(result: RecallResult, found: int, *, explain: bool) -> None:
     elif shown:
         _pictures(console(), shown, explain=explain)
     _sources(result)
+    say_degraded(result)
     _footer(result, found)
+    draw_stages(result)
+
+
+def say_degraded(result: RecallResult) -> None:
+    for part in result.degraded:
+        talk(f"degraded: {part.part}: {part.reason}")
+
+
+def draw_stages(result: RecallResult) -> None:
+    """If they were asked for."""
     if result.trace is not None:
         waterfall(console(stderr=True), result.trace.stages)
 
@@ -56,8 +67,6 @@ def _headline(result: RecallResult, shown: int) -> None:
 
 
 def _footer(result: RecallResult, found: int) -> None:
-    for part in result.degraded:
-        talk(f"degraded: {part.part}: {part.reason}")
     shown = len(result.results)
     more = " (all: -k 0)" if shown < found else ""
     took = result.timings.get("total", 0.0)

@@ -63,12 +63,14 @@ def _answer(
     verbosity: str,
 ) -> None:
     from recollect.cli.output import emit, printable
-    from recollect.cli.picture import draw_recall
+    from recollect.cli.picture import draw_recall, draw_stages, say_degraded
 
     if session.json:
         emit(recall_dict(result, first, explain=explain, verbosity=verbosity))
     elif as_context:
         typer.echo(printable(shortened(result, first).as_context()))
+        say_degraded(result)
+        draw_stages(result)
     else:
         shown = shortened(result, SHOWN if first is None else first)
         draw_recall(shown, len(result.results), explain=explain)
