@@ -458,6 +458,15 @@ def test_a_corrected_turn_is_what_the_next_one_answers(memory: recollect.Recolle
     }
 
 
+def test_an_observation_is_not_made_from_itself(memory: recollect.Recollect) -> None:
+    seen = {"id": "o", "text": "Eva is well off.", "type": "observation"}
+    with pytest.raises(InvalidInput, match="item 0: memory 'o' cannot be its own source"):
+        memory.retain("b", {**seen, "source_ids": ["o"]})
+    memory.retain("b", [{"id": "a", "text": "Eva bought a boat."}, {**seen, "source_ids": ["a"]}])
+    with pytest.raises(InvalidInput, match="memory 'o' cannot be its own source"):
+        memory.update("b", "o", source_ids=["a", "o"])
+
+
 @pytest.mark.parametrize("text", [None, "", " \n", "\x00"])
 def test_a_memory_cannot_be_corrected_to_nothing(memory: recollect.Recollect, text: str) -> None:
     memory.retain("b", {"id": "a", "text": "The ferry leaves at nine."})

@@ -78,6 +78,13 @@ class Decided:
                 self.new[place] = replace(self.new[place], sources=tuple(keys))
 
 
+def own_source(memory_id: str, where: str = "") -> InvalidInput:
+    return InvalidInput(
+        f"{where}memory {memory_id!r} cannot be its own source",
+        hint="source_ids name what it was made from",
+    )
+
+
 def unknown_source(fact: Fact, memory_id: str, bank: str) -> InvalidInput:
     return InvalidInput(
         f"item {fact.item}: source {memory_id!r} is not in bank {bank!r}",

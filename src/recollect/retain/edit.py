@@ -12,6 +12,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.language.dates import to_micros
 from recollect.models.base import Embedder
 from recollect.options import MemoryChanges, names
+from recollect.retain.decided import own_source
 from recollect.retain.items import UNSET, Fact, items
 from recollect.retain.opinion import moved
 from recollect.retain.prepare import Prepared, grounded
@@ -151,6 +152,8 @@ def _check(view: View, old: Memory, fact: Fact, changes: Mapping[str, Any]) -> N
             f"memory {old.id} is a {old.type.value}; only opinions have a confidence",
             hint="change its type to opinion in the same call",
         )
+    if "source_ids" in changes and old.id in fact.source_ids:
+        raise own_source(old.id)
     missing = [i for i in fact.source_ids if view.key_of(i) is None]
     if "source_ids" in changes and missing:
         raise InvalidInput(

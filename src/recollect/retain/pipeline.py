@@ -12,7 +12,7 @@ from typing import Any, cast
 from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.models.base import Embedder, Extractor
-from recollect.retain.decided import unknown_source
+from recollect.retain.decided import own_source, unknown_source
 from recollect.retain.extract import Source, sources
 from recollect.retain.items import Fact, Item, items
 from recollect.retain.plan import Outcome, Planner
@@ -132,6 +132,8 @@ def _check_names(store: Store, bank: str, found: Sequence[Source]) -> None:
                     hint="target is a memory id, or the position of a fact in the same list",
                 )
         for source in fact.source_ids:
+            if source == fact.id:
+                raise own_source(source, f"item {fact.item}: ")
             if source not in ours and (view is None or view.key_of(source) is None):
                 raise unknown_source(fact, source, bank)
 
