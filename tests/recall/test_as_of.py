@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -453,3 +454,31 @@ def test_what_was_told_again_later_had_not_been_told_then(memory: Recollect) -> 
         alone, "Who keeps the warehouse?", as_of="2024-12-31", min_score=0.0
     ).results[0]
     assert then.score == pytest.approx(as_then.score, abs=1e-6)
+
+
+EDITS = {
+    "corrected": lambda m, bank, i, n: m.update(bank, i, text=f"Ferry {i} leaves at {n}."),
+    "tagged": lambda m, bank, i, n: m.update(bank, i, tags=[f"t{n}"]),
+    "reviewed": lambda m, bank, i, n: m.review(bank, i),
+    "restored": lambda m, bank, i, n: m.restore(bank, i),
+    "withdrawn": lambda m, bank, i, n: m.invalidate(bank, i),
+    "replaced": lambda m, bank, i, n: m.supersede(bank, i, "new"),
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_moment_is_shown_as_it_was(memory: Recollect, seed: int) -> None:
+    bank, drawn, ids = f"every-moment-{seed}", random.Random(seed), ["a", "b", "c"]
+    facts = [{"id": i, "text": f"Ferry {i} leaves.", "timestamp": "2024-01-01"} for i in ids]
+    memory.retain(bank, [*facts, {"id": "new", "text": "Boats.", "timestamp": "2024-01-01"}])
+
+    def shown(as_of: datetime | None = None) -> dict[str, tuple[object, ...]]:
+        found = memory.recall(bank, "When do the ferries leave?", as_of=as_of, min_score=0.0)
+        held = (hit.memory for hit in found)
+        return {m.id: (m.text, m.state, m.superseded_by, m.tags) for m in held}
+
+    history: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
+    for n in range(10):
+        EDITS[drawn.choice(list(EDITS))](memory, bank, drawn.choice(ids), n)
+        history.append((datetime.now(UTC), shown()))
+    assert [shown(moment) for moment, _ in history] == [was for _, was in history]
