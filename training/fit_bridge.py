@@ -3,21 +3,14 @@
     python -m training.fit_bridge [set …]
 
 Prints recall@10 / NDCG@10 of development queries without it, with it, and with each constant changed.
-Of questions that need two steps only reported ones are at hand, so they are composed here: of two
-training pairs, the second question asks about a name that the first one's passage brings up, and
-the first question takes the place of that name.
+The public questions of several steps are reported ones; those used here are our own (`data/README.md`).
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +18,13 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.sets import folder, read, sample  # noqa: E402
+from benchmarks.sets import read, sample  # noqa: E402
+from training import splits  # noqa: E402
 from training.compare import at_ten  # noqa: E402
 
 import recollect  # noqa: E402
 from recollect.eval.data import Bank, Query, Unit  # noqa: E402
-from recollect.eval.splits import Split  # noqa: E402
+from recollect.eval.splits import Split, share  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
 from recollect.recall import bridge as stage  # noqa: E402
 from recollect.recall import pipeline  # noqa: E402
@@ -45,7 +39,7 @@ PLAN = (
     ("friendsqa", None, None),
     ("timeqa", 2500, 150),
 )
-SETS = ("composed", *(name for name, _, _ in PLAN))
+SETS = ("steps", *(name for name, _, _ in PLAN))
 NEVER = 10**9
 VARIANTS: tuple[dict[str, float], ...] = (
     {"BRIDGES": 0},
@@ -64,101 +58,25 @@ VARIANTS: tuple[dict[str, float], ...] = (
     {"BRIDGES": 1},
     {"BRIDGES": 5},
 )
-PAIRS = ("qa/task1327", "iirc/task235", "boolq/task381", "super/task1660", "aquamuse/task519")
-FIRST = ("qa/task1327", "iirc/task235", "aquamuse/task519")  # whose answers are mostly names
 OTHERS = 2500  # passages beside those of the questions
-WORD = r"[A-ZÀ-Ý][\w'’.-]*"
-LEAD = re.compile(rf"^(?:The |A |An )?({WORD}(?: (?:{WORD}|of|the|de|von|and|in|for|\d+))*)")
-TITLE = re.compile(r"^(.{3,60}?)(?: \(.*?\))? -- ")
-NO_NAME = re.compile(r"^(In|On|At|By|As|After|During|For|From|While|When|With|His|Her|He|She)\b")
-ASKING = re.compile(
-    r"^((in|on|at|to|by) )?(what|which|whom?|where|when|how)\b('s)?\s*"
-    r"((is|was|are|were|does|did|do|has|had)\b)?\s*(the )?",
-    re.IGNORECASE,
-)
 
 
-def subject(passage: str) -> str | None:
-    """What a passage is about: its title, or the name that it begins with."""
-    title = TITLE.match(passage)
-    if title:
-        return title.group(1)
-    lead = LEAD.match(passage)
-    words = lead.group(1).split() if lead else []
-    while words and not (words[-1][0].isupper() or words[-1][0].isdigit()):
-        words.pop()
-    name = re.sub(r"('s|,|\.)$", "", " ".join(words))
-    return name if len(words) > 1 and not NO_NAME.match(name) else None
-
-
-def within(name: str, text: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) is not None
-
-
-def steps(passages: dict[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str, str]]:
-    """(question, first passage, second passage); no passage is the first step of two questions."""
-    about: dict[str, list[str]] = {}
-    holding: dict[str, list[str]] = {}  # by each word
-    for passage in passages:
-        for word in set(re.findall(r"\w+", passage)):
-            holding.setdefault(word, []).append(passage)
-        name = subject(passage)
-        if name:
-            about.setdefault(name, []).append(passage)
-    used: Counter[str] = Counter()
-    for name, seconds in about.items():
-        fewest = min((holding.get(word, []) for word in re.findall(r"\w+", name)), key=len)
-        naming = [p for p in fewest if name in p and within(name, p)]
-        if len(naming) > 12:
-            continue
-        for first in naming:
-            for second in seconds:
-                if first in seconds or used[first] or used[second] > 1 or used[name] > 1:
-                    continue
-                question = composed(passages[first], passages[second], name)
-                if question:
-                    used.update((first, second, name))
-                    yield question, first, second
-
-
-def composed(first: list[tuple[str, str]], second: list[tuple[str, str]], name: str) -> str | None:
-    for source, asked in first:
-        if source not in FIRST or within(name, asked):
-            continue
-        described = "the " + ASKING.sub("", asked.strip().rstrip("?")).strip()
-        for _, asking in second:
-            if within(name, asking):
-                return re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE).sub(
-                    described.replace("\\", ""), asking
-                )
-    return None
-
-
-def two_steps() -> Bank:
-    passages: dict[str, list[tuple[str, str]]] = {}
-    for part in sorted((folder() / "train").glob("qp_train.part*.jsonl.gz")):
-        with gzip.open(part, "rt", encoding="utf-8") as lines:
-            for row in map(json.loads, lines):
-                if row["src"] in PAIRS:
-                    passages.setdefault(row["p"], []).append((row["src"], row["q"]))
-    found = list(steps(passages))
-    needed = {passage for _, *golds in found for passage in golds}
-    random = Random(5)
-    others = [passage for passage in passages if passage not in needed]
-    kept = sorted(needed) + random.sample(others, OTHERS)
-    random.shuffle(kept)  # an order of arrival that says nothing
-    ids = {passage: f"p{number}" for number, passage in enumerate(kept)}
-    units = tuple(Unit(ids[passage], passage) for passage in kept)
-    queries = tuple(
-        Query(f"q{number}", question, (ids[a], ids[b]))
-        for number, (question, a, b) in enumerate(found)
-    )
-    return Bank("composed", units, queries)
+def several_steps() -> Bank:
+    """Questions that need two passages or more, which choices are made on, and passages that answer none of them."""
+    held = next(collection for part, collection in splits.steps() if part)
+    needed = {id for query in held.queries for id in query.gold}
+    others = sorted((u.id for u in held.units if u.id not in needed), key=share)[:OTHERS]
+    kept = needed.union(others)
+    units = [Unit(u.id, u.text) for u in held.units if u.id in kept]
+    units.sort(key=lambda unit: share(unit.id))  # an order of arrival that says nothing
+    asked = [q for q in held.queries if q.gold]
+    queries = (Query(f"q{number}", q.text, q.gold) for number, q in enumerate(asked))
+    return Bank("steps", tuple(units), tuple(queries))
 
 
 def banks(name: str) -> Iterable[Bank]:
-    if name == "composed":
-        return [two_steps()]
+    if name == "steps":
+        return [several_steps()]
     units, queries = next((u, q) for n, u, q in PLAN if n == name)
     return [sample(bank, units, queries) for bank in read(name, Split.DEVELOPMENT).banks]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from recollect.eval.splits import Split, by_hash
 from recollect.eval.splits import chats as part_of
 
 DATA = Path(os.environ.get("RECOLLECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -22,6 +23,9 @@ LIFEBENCH_HELD = frozenset({"lumingqiang"})
 LEFT_OUT = ("musique_train100", "hotpot_train100", "timeqa_train", "friendsqa_dev", "scifact_train")
 # Of our own chats, those that are no talk: what stands before says nothing about what comes.
 APART = ("notes", "records", "articles")
+# Question-passage pairs whose passages tell of things in the world: questions of several steps lead through them.
+STEPS = ("qa", "iirc", "boolq", "super", "aquamuse")
+STEPS_MOST = 170  # words of a passage
 DOUBTFUL = ("sciq", "yahoo", "tweetqa")
 
 
@@ -92,9 +96,26 @@ def conversation(name: str, item: dict[str, Any], *, turns: bool) -> Collection:
     return Collection(f"{name}:{item['id']}", units, queries)
 
 
+def asked(about: str) -> dict[str, list[Query]]:
+    """Questions of our own about public texts (`data/`), by persona, dialogue or group."""
+    found: dict[str, list[Query]] = {}
+    with gzip.open(OWN / "asked.jsonl.gz", "rt", encoding="utf-8") as file:
+        for record in map(json.loads, file):
+            if record["about"] == about:
+                query = Query(record["query"], tuple(record["gold"]), record.get("time"))
+                found.setdefault(record["bank"], []).append(query)
+    return found
+
+
+def more_asked(c: Collection, more: dict[str, list[Query]]) -> Collection:
+    return replace(c, queries=[*c.queries, *more.get(c.name.split(":", 1)[1], [])])
+
+
 def realmem() -> Iterator[tuple[bool, Collection]]:
+    more = asked("realmem")
     for item in load_json("memory/realmem.json.gz"):
-        yield item["id"] in REALMEM_HELD, conversation("realmem", item, turns=False)
+        part = conversation("realmem", item, turns=False)
+        yield item["id"] in REALMEM_HELD, more_asked(part, more)
 
 
 def lifebench() -> Iterator[tuple[bool, Collection]]:
@@ -103,8 +124,10 @@ def lifebench() -> Iterator[tuple[bool, Collection]]:
 
 
 def friends() -> Iterator[tuple[bool, Collection]]:
+    more = asked("friends")
     for item in load_json("memory/friendsqa_dev.json.gz"):
-        yield held(f"friends:{item['id']}", 0.25), conversation("friends", item, turns=True)
+        part = conversation("friends", item, turns=True)
+        yield held(f"friends:{item['id']}", 0.25), more_asked(part, more)
 
 
 def chats() -> Iterator[tuple[bool, Collection]]:
@@ -144,6 +167,27 @@ def timeqa() -> Iterator[tuple[bool, Collection]]:
         ids = {unit.id for unit in units}
         asked = [Query(q["question"], tuple(g for g in q["gold"] if g in ids)) for q in queries]
         yield part, Collection("timeqa", units, [q for q in asked if q.gold])
+
+
+def steps() -> Iterator[tuple[bool, Collection]]:
+    """Questions of several steps through the passages of question-passage pairs; held are those of the groups
+    of passages that choices are made on."""
+    texts = {row["p"].strip() for row in question_passages() if row["src"].split("/")[0] in STEPS}
+    kept = sorted(text for text in texts if len(text.split()) < STEPS_MOST)
+    units = [Unit(passage_id(text), text) for text in kept]
+    groups = asked("steps")
+    for part in (False, True):
+        queries = [
+            q
+            for group, questions in groups.items()
+            for q in questions
+            if (by_hash(group, reported=0.0, development=0.15) is Split.DEVELOPMENT) == part
+        ]
+        yield part, Collection("steps", units, queries)
+
+
+def passage_id(text: str) -> str:
+    return hashlib.sha1(text.encode()).hexdigest()[:16]
 
 
 def _abstract(text: str) -> str:
@@ -194,7 +238,7 @@ def _answered(c: Collection) -> Collection:
 
 def training_collections() -> list[Collection]:
     """The training parts of the sets that come as collections."""
-    loads = (realmem, lifebench, timeqa, scifact, chats)
+    loads = (realmem, lifebench, timeqa, scifact, chats, steps)
     kept = [c for load in loads for part, c in load() if not part]
     return [*kept, _merge("friends", [c for part, c in friends() if not part])]
 

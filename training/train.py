@@ -426,15 +426,15 @@ def reader_loss(
 
 
 def train_reader(args: argparse.Namespace) -> None:
-    """A deeper cross-encoder: taught by the judge, by the six layers that were where those know better, and
-    a little by them elsewhere. A head in the middle learns from the last one, so that depth can be chosen."""
-    torch.manual_seed(8 + args.resume)
+    """A cross-encoder: taught by the judge where it read, by the one that shipped before (`start/`) where that knows
+    better, and a little by it elsewhere. Heads in the middle learn from the last one, so that depth can be chosen."""
+    torch.manual_seed(8 + args.seed)
     from dump import load_cross, load_embedder
 
     corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
-    teacher = load_cross(unpack(CACHE / "state" / "cross.npz"), minilm)
+    minilm, gte = (unpack(CACHE / base / "weights.npz") for base in ("minilm", "gte"))
+    embedder = load_embedder(unpack(CACHE / "start" / "embedder.npz"), minilm, 1.0)
+    teacher = load_cross(unpack(CACHE / "start" / "reader.npz"), gte)
     teacher.eval().requires_grad_(False)
     reader = load_reader(args.resume)
     opts = [optimiser(reader, args.rate)]
@@ -442,7 +442,7 @@ def train_reader(args: argparse.Namespace) -> None:
     if not args.limit:
         judged(corpus)
     progress, seen, saved = clock(args.seconds), 0, 0.0
-    for step, batch in enumerate(loader(corpus, args.budget, 81 + args.resume, args.workers)):
+    for step, batch in enumerate(loader(corpus, args.budget, 81 + args.seed, args.workers)):
         if progress() >= 1:
             break
         set_rate(opts, progress())
@@ -450,35 +450,39 @@ def train_reader(args: argparse.Namespace) -> None:
         with torch.no_grad(), autocast():
             small = teacher(pair, kind)[-1].view(-1, LIST)
         taught, drop = correct(teach(small, batch["judged"]))
+        drop &= ~batch["untaught"][:, None]
         read = ~batch["judged"][:, 0].isnan()
-        heed = torch.where(read | batch["heeded"], 1.5, 0.5)
+        heed = torch.where(read | batch["heeded"], 1.5, 0.5) * ~batch["untaught"]
         with autocast():
-            middle, last = (x.view(-1, LIST) for x in reader(pair, kind))
-        losses = [reader_loss(x, batch, taught, drop, heed) for x in (middle, last)]
-        losses.append(distil(middle, last.detach()))
+            *middle, last = (x.view(-1, LIST) for x in reader(pair, kind))
+        losses = [reader_loss(last, batch, taught, drop, heed)]
+        for logits in middle:
+            losses.append(0.4 * reader_loss(logits, batch, taught, drop, heed))
+            losses.append(0.5 * distil(logits, last.detach()))
         opts[0].zero_grad(set_to_none=True)
-        (0.4 * losses[0] + losses[1] + 0.5 * losses[2]).backward()
+        torch.stack(losses).sum().backward()
         nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         opts[0].step()
         seen += len(taught)
         if step % LOG_EVERY == 0:
             print(
-                f"reader {progress():.3f} step {step} rows {seen} judged {read.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{READER_DEPTHS} {tops(small, taught, middle, last)}",
+                f"reader {progress():.3f} step {step} rows {seen} judged {read.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{reader.depths} {tops(small, taught, *middle, last)}",
                 flush=True,
             )
         if progress() - saved > SAVED_EVERY:
             saved = progress()
-            save(reader.arrays(), "reader")
-    save(reader.arrays(), "reader")
+            save(reader.arrays(), args.name)
+    save(reader.arrays(), args.name)
 
 
 def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
+    """From gte-small, or on from what shipped before."""
     gte = unpack(CACHE / "gte" / "weights.npz")
     if not resume:
         return CrossEncoder(gte, depths).to(DEVICE)
     from dump import load_cross
 
-    return load_cross(unpack(CACHE / "state" / "reader.npz"), gte, depths)
+    return load_cross(unpack(CACHE / "start" / "reader.npz"), gte)
 
 
 def train_finder(args: argparse.Namespace) -> None:
@@ -487,7 +491,7 @@ def train_finder(args: argparse.Namespace) -> None:
     corpus = load_corpus(args.limit)
     gte = unpack(CACHE / "gte" / "weights.npz")
     finder = load_finder(gte, args.resume)
-    teacher = load_reader(resume=True, depths=()).eval().requires_grad_(False)
+    teacher = load_reader(resume=True).eval().requires_grad_(False)
     skip = skipped(corpus)
     opts = [optimiser(finder, args.rate)]
     progress, seen = clock(args.seconds), 0
@@ -607,6 +611,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
+    parser.add_argument("--seed", type=int, default=0, help="of `reader`")
+    parser.add_argument("--name", default="reader", help="what `reader` saves its weights as")
     parser.add_argument("--only", default="", choices=["embedder", "cross"], help="of `further`")
     parser.add_argument("--budget", type=int, default=65536, help="pair tokens a batch")
     parser.add_argument("--workers", type=int, default=14)
