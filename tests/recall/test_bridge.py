@@ -124,7 +124,7 @@ def test_where_all_are_alike_the_likest_is_lifted_further_for_a_long_request() -
     alike = [0.7 - 0.001 * n for n in range(40)]
     among = bridged([0.6] + [0.01] * 41, [[]] * 42, text=REQUEST, vectors=around(0.8, *alike))
     alone = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=around(0.8))
-    assert among.relevance[1] > 1.5 * among.relevance[2] > 1.4 * among.relevance[41]
+    assert among.relevance[1] > 1.1 * among.relevance[2:].max()
     assert among.relevance[1] > alone.relevance[1]  # there it has nobody to stand out from
 
 

@@ -35,7 +35,7 @@ from recollect.storage.ranking import distinct
 
 # As `python -m training.fit_bridge` has them.
 BRIDGES = 3
-LIFT = 0.8  # of the way, at most
+LIFT = 0.95  # of the way, at most
 CEILING = 0.35
 COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
