@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.sets import read, sample  # noqa: E402
 from training.compare import at_ten  # noqa: E402
-from training.fit_bridge import several_steps  # noqa: E402
 
 import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
@@ -70,7 +69,6 @@ PLAN = (
     ("chats", None, 30),
     ("assistants", None, 30),
     ("notes", None, 60),
-    ("steps", None, None),
 )
 FIRST = ("semantic", "around", "keyword", "exact", "graph", "window", "length", "wish")
 LATE = (*FIRST, "late", "late_before", "beside")
@@ -95,7 +93,7 @@ def collect() -> None:
     labels: list[NDArray[np.bool_]] = []
     heads: list[tuple[int, int, int]] = []
     for number, (name, units, queries) in enumerate(PLAN):
-        for bank in banks(name):
+        for bank in read(name, Split.DEVELOPMENT).banks:
             for x, y, gold in _bank(sample(bank, units, queries)):
                 rows.append(x)
                 labels.append(y)
@@ -110,10 +108,6 @@ def collect() -> None:
         sets=np.array([h[0] for h in heads]),
         gold=np.array([h[2] for h in heads]),
     )
-
-
-def banks(name: str) -> Iterable[Bank]:
-    return [several_steps()] if name == "steps" else read(name, Split.DEVELOPMENT).banks
 
 
 def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int]]:

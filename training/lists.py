@@ -32,7 +32,6 @@ EXCERPT_STEP = 25
 MUTED = 0.7
 DRAWN = 1024  # rows at once, sorted by length and cut into batches
 LIST = 8
-NEAR = 6  # of a list's seven misses, those that are near
 SPEAKER = "\u0001"
 CONTEXTS = (
     "chat|work notes|phone call|meeting|journal|weekend plans|family group|project review"
@@ -44,15 +43,15 @@ OPENERS = (
 )
 # How often each family of sources is drawn.
 SHARES = {
-    "realmem": 0.15,
+    "realmem": 0.1,
     "lifebench": 0.1,
-    "friends": 0.2,
+    "friends": 0.1,
     "timeqa": 0.05,
     "scifact": 0.02,
     "chats": 0.55,
-    "untold": 0.1,
-    "synthetic": 0.04,
-    "squad_sent": 0.08,
+    "untold": 0.06,
+    "synthetic": 0.08,
+    "squad_sent": 0.12,
     "cosmosqa": 0.09,
     "mocha": 0.06,
     "qa": 0.06,
@@ -69,9 +68,9 @@ SHARES = {
     "told": 0.1,
     "records": 0.08,
     "notes": 0.08,
-    "articles": 0.12,
+    "articles": 0.06,
     "projects": 0.055,
-    "steps": 0.2,
+    "steps": 0.12,
 }
 # What a cross-encoder that was trained for long orders better than a few rows teach another.
 HEEDED = frozenset({"realmem", "lifebench", "timeqa", "records", "notes", "scifact"})
@@ -241,8 +240,8 @@ class ListMaker:
     def _misses(self, row: Row) -> list[int]:
         rng, gold = self.rng, set(row.gold)
         pool = self.c.groups[row.group]
-        near = rng.sample(row.hard[:12], min(NEAR, len(row.hard[:12])))
-        far = rng.sample(row.hard[12:], min(1, len(row.hard[12:])))
+        near = rng.sample(row.hard[:12], min(4, len(row.hard[:12])))
+        far = rng.sample(row.hard[12:], min(2, len(row.hard[12:])))
         chosen = list(dict.fromkeys(near + far))
         tries = 0
         while len(chosen) < LIST and tries < 50:

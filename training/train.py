@@ -426,16 +426,15 @@ def reader_loss(
 
 
 def train_reader(args: argparse.Namespace) -> None:
-    """A cross-encoder: taught by the judge where it read, by the one that shipped before (`start/`) where that knows
+    """A cross-encoder: taught by the judge where it read, by the one before it where that knows
     better, and a little by it elsewhere. Heads in the middle learn from the last one, so that depth can be chosen."""
     torch.manual_seed(8 + args.seed)
-    from dump import load_cross, load_embedder
+    from dump import load_embedder
 
     corpus = load_corpus(args.limit)
-    minilm, gte = (unpack(CACHE / base / "weights.npz") for base in ("minilm", "gte"))
-    embedder = load_embedder(unpack(CACHE / "start" / "embedder.npz"), minilm, 1.0)
-    teacher = load_cross(unpack(CACHE / "start" / "reader.npz"), gte)
-    teacher.eval().requires_grad_(False)
+    minilm = unpack(CACHE / "minilm" / "weights.npz")
+    embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
+    teacher = load_before(minilm).eval().requires_grad_(False)
     reader = load_reader(args.resume)
     opts = [optimiser(reader, args.rate)]
     mine(corpus, embedder.bert)
@@ -475,14 +474,24 @@ def train_reader(args: argparse.Namespace) -> None:
     save(reader.arrays(), args.name)
 
 
+def load_before(minilm: Arrays) -> CrossEncoder:
+    """The eight layers that shipped before, as recover.py reads them, or the six that taught those."""
+    from dump import load_cross
+
+    eight = CACHE / "start" / "reader.npz"
+    if eight.exists():
+        return load_cross(unpack(eight), unpack(CACHE / "gte" / "weights.npz"))
+    return load_cross(unpack(CACHE / "state" / "cross.npz"), minilm)
+
+
 def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
-    """From gte-small, or on from what shipped before."""
+    """From gte-small, or as it was saved, with the depths it has."""
     gte = unpack(CACHE / "gte" / "weights.npz")
     if not resume:
         return CrossEncoder(gte, depths).to(DEVICE)
     from dump import load_cross
 
-    return load_cross(unpack(CACHE / "start" / "reader.npz"), gte)
+    return load_cross(unpack(CACHE / "state" / "reader.npz"), gte)
 
 
 def train_finder(args: argparse.Namespace) -> None:
