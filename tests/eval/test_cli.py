@@ -271,3 +271,20 @@ def test_queries_for_a_bank_that_is_not_there_ask_which_is_meant(tmp_path: Path)
     result = run(str(path), "--db", str(db))
     assert result.exit_code == 2
     assert "--bank" in result.stderr
+
+
+def test_a_bank_that_nothing_is_asked_of_is_refused(tmp_path: Path) -> None:
+    lines = ({**line, "bank": "ana"} for line in LINES)
+    path = tmp_path / "mine.jsonl"
+    other = {"unit": "u9", "text": "The kiln broke.", "bank": "ben"}
+    path.write_text("\n".join(map(json.dumps, (*lines, other))))
+    result = run(str(path), "--bank", "ben")
+    assert result.exit_code == 2
+    assert "no query of 'mine' is for ben" in result.stderr
+    assert "hint: banks with queries: ana" in result.stderr
+
+
+def test_a_split_that_holds_nothing_is_named(file: Path) -> None:
+    result = run(str(file), "--split", "training")
+    assert result.exit_code == 2
+    assert "no query of 'mine' is in the training split" in result.stderr

@@ -121,19 +121,30 @@ def _dataset(
     from recollect.eval.trouble import DatasetError
 
     dataset = _loaded(file, form)
+    name = repr(dataset.name)
+    _must_ask(dataset, f"{name} holds no query to ask", "docs/eval.md shows the format")
     if split is not None:
         if split not in tuple(Split):
             raise DatasetError(f"unknown split {split!r}", hint="one of " + ", ".join(Split))
         dataset = select(dataset, Split(split))
-    if not any(True for _ in dataset.queries):
-        raise DatasetError(
-            f"{file.name} holds no query to ask", hint="docs/eval.md shows the format"
-        )
+        none = f"no query of {name} is in the {split} split"
+        _must_ask(dataset, none, "a set without splits is reported as a whole")
     if banks and not any(True for _ in dataset.units):
         dataset = _of_bank(dataset, banks)
     elif banks:
+        asked = ", ".join([bank.id for bank in dataset.banks if bank.queries][:10])
         dataset = only_banks(dataset, banks)
+        none = f"no query of {name} is for {', '.join(banks)}"
+        _must_ask(dataset, none, f"banks with queries: {asked}")
     return dataset if sample is None else some_queries(dataset, sample)
+
+
+def _must_ask(dataset: Dataset, none: str, hint: str) -> None:
+    """A build must not pass because nothing was asked."""
+    from recollect.eval.trouble import DatasetError
+
+    if not any(True for _ in dataset.queries):
+        raise DatasetError(none, hint=hint)
 
 
 def _loaded(file: Path, form: str) -> Dataset:
