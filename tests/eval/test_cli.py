@@ -288,3 +288,13 @@ def test_a_split_that_holds_nothing_is_named(file: Path) -> None:
     result = run(str(file), "--split", "training")
     assert result.exit_code == 2
     assert "no query of 'mine' is in the training split" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["chats.jsonl", "scifact.jsonl"])
+def test_a_file_named_like_a_set_with_splits_is_not_taken_for_it(
+    file: Path, tmp_path: Path, name: str
+) -> None:
+    result = run(str(file.rename(tmp_path / name)), "--split", "reported")
+    assert result.exit_code == 2
+    assert "'default' is no bank of the set" in result.stderr
+    assert "hint:" in result.stderr
