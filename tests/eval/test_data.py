@@ -93,6 +93,7 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
         ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
         ('{"query": "x", "gold": "u1"}', "gold is 'u1', not a list"),
         ('{"query": "x", "answerable": "no"}', "answerable is 'no'"),
+        ('{"query": "x", "category": ["hop"]}', r"category is \['hop'\], not a name"),
         ('{"query": "x", "gold_ids": ["u1"]}', "a query has no 'gold_ids'"),
         ('{"query": "x", "timestamp": "2024-09-01"}', "a query has no 'timestamp'.*'time' meant"),
         ('{"query": "x", "query_timestamp": "2024-09-01"}', "'time' meant"),
@@ -117,6 +118,15 @@ def test_a_complaint_names_the_line_of_the_file(example: Path) -> None:
 def test_gold_that_is_null_is_gold_left_out(example: Path) -> None:
     example.write_text(EXAMPLE + '{"query": "x", "gold": null}\n')
     assert [q.answerable for q in read_jsonl(example).queries][-1] is None
+
+
+@pytest.mark.parametrize("key", ["bank", "category", "id", "tags_match", "time", "forbidden"])
+def test_what_is_null_is_left_out(example: Path, key: str) -> None:
+    query = '{"query": "Where does Ana live?", "gold": ["u1"]%s}'
+    example.write_text(EXAMPLE + query % "")
+    left_out = load(example)
+    example.write_text(EXAMPLE + query % f', "{key}": null')
+    assert load(example) == left_out
 
 
 def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:

@@ -93,8 +93,8 @@ def read_jsonl(path: str | Path, name: str | None = None) -> Dataset:
     units: dict[str, list[Unit]] = {}
     queries: dict[str, list[Query]] = {}
     for number, record in json_lines(path):
-        bank = str(record.get("bank", DEFAULT_BANK))
         with reading(f"line {number} of {path.name}"):
+            bank = _name_of(record, "bank", DEFAULT_BANK)
             if "unit" in record:
                 units.setdefault(bank, []).append(_unit(record))
             elif "query" in record:
@@ -307,16 +307,16 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
     answerable = record.get("answerable", judged)
     if not isinstance(answerable, bool | None):
         raise DatasetError(f"answerable is {answerable!r}", hint="write true or false")
-    match = str(record.get("tags_match", "any"))
+    match = _name_of(record, "tags_match", "any")
     if match not in get_args(TagsMatch):
         ways = ", ".join(get_args(TagsMatch))
         raise DatasetError(f"tags_match is {match!r}", hint=f"one of {ways}")
     return Query(
-        id=str(record.get("id", default_id)),
+        id=_name_of(record, "id", default_id),
         text=text_of(record, "query"),
         gold=gold,
         forbidden=_listed(record, "forbidden"),
-        category=str(record.get("category", "all")),
+        category=_name_of(record, "category", "all"),
         time=read_time(record.get("time")),
         as_of=read_time(record.get("as_of"), end=True),
         tags=_listed(record, "tags"),
@@ -329,6 +329,15 @@ def _id_of(record: Mapping[str, Any], key: str) -> str:
     if not isinstance(id := record[key], str | int) or isinstance(id, bool):
         raise DatasetError(f"{key} is {id!r}, not an id", hint="give it a text or a whole number")
     return str(id)
+
+
+def _name_of(record: Mapping[str, Any], key: str, default: str) -> str:
+    """Programs write null for what they leave out; it is no name."""
+    if (name := record.get(key)) is None:
+        return default
+    if isinstance(name, list | dict):
+        raise DatasetError(f"{key} is {name!r}, not a name", hint=f'write "{key}": "…"')
+    return str(name)
 
 
 def text_of(record: Mapping[str, Any], key: str) -> str:
