@@ -286,7 +286,7 @@ def _unit(record: Mapping[str, Any]) -> Unit:
 
 _JUDGED_BY = ("gold", "forbidden", "category", "time", "as_of", "tags", "tags_match", "bank")
 # What the verbs call it: an old "last week" would count from today, and nobody would notice.
-_ELSEWHERE = {"timestamp": "time", "query_timestamp": "time"}
+_ELSEWHERE = {"timestamp": "time", "query_timestamp": "time", "query_time": "time"}
 
 
 def _check_keys(record: Mapping[str, Any]) -> None:
@@ -295,6 +295,8 @@ def _check_keys(record: Mapping[str, Any]) -> None:
         if key in _JUDGED_BY:
             continue
         near = get_close_matches(key, _JUDGED_BY, 1, 0.66)
+        if key != "answerable":  # an `answer` is less like it than that
+            near += get_close_matches(key, ["answerable"], 1, 0.85)
         if meant := _ELSEWHERE.get(key) or next(iter(near), None):
             raise DatasetError(f"a query has no {key!r}", hint=f"is {meant!r} meant?")
 
