@@ -202,9 +202,10 @@ def test_more_queries_than_there_are_is_all_of_them(example: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mine.ndjson", "mine.txt", "mine.json"])
-def test_lines_are_known_by_what_is_in_them(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("begin", ["", "\n \r\n"])
+def test_lines_are_known_by_what_is_in_them(tmp_path: Path, name: str, begin: str) -> None:
     path = tmp_path / name
-    path.write_text(EXAMPLE)
+    path.write_text(begin + EXAMPLE)
     assert len(list(load(path).units)) == 2
 
 

@@ -228,12 +228,13 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def is_lines(path: Path) -> bool:
-    """By its name, or because its first line is a unit or a query, whatever it is called."""
+    """By its name, or because its first line that is not blank is a unit or a query, whatever it is called."""
     if {".jsonl", ".ndjson"} & set(path.suffixes):
         return True
     with _opened(path) as lines:
+        written = (line.removeprefix(BOM_UTF8).strip() for line in lines)
         try:
-            first = orjson.loads(next(iter(lines), b"").removeprefix(BOM_UTF8))
+            first = orjson.loads(next(filter(None, written), b""))
         except orjson.JSONDecodeError:
             return False
     return isinstance(first, dict) and ("unit" in first or "query" in first)
