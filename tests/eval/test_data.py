@@ -82,6 +82,7 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
     ("line", "complaint"),
     [
         ('{"query": "x", "gold": ["nowhere"]}', "unknown units"),
+        ('{"query": "x", "gold": ["u1"], "forbidden": ["u1"]}', "wants and forbids the same"),
         ('{"unit": "u1", "text": "twice"}', "same id"),
         ('{"text": "no id"}', "neither a unit nor a query"),
         ('{"unit": "u3"}', "'text' is missing"),

@@ -135,6 +135,7 @@ def check(banks: Sequence[Bank]) -> None:
                 hint="banks in the file: " + ", ".join(b.id for b in banks[:10] if b.units),
             )
         _check_texts(bank)
+        _check_wanted(bank)
         _check_ids(bank)
 
 
@@ -142,6 +143,16 @@ def _check_texts(bank: Bank) -> None:
     for kind, one in (*(("unit", u) for u in bank.units), *(("query", q) for q in bank.queries)):
         if not one.text.strip():
             raise DatasetError(f"{kind} {one.id!r} of bank {bank.id!r} has no text")
+
+
+def _check_wanted(bank: Bank) -> None:
+    """What is gold does not count as forbidden: a gate on both at once could not fail."""
+    for query in bank.queries:
+        if both := [id for id in query.gold if id in query.forbidden]:
+            raise DatasetError(
+                f"query {query.id!r} of bank {bank.id!r} wants and forbids the same: {both[:5]}",
+                hint="an id is in gold or in forbidden",
+            )
 
 
 def _check_ids(bank: Bank) -> None:
