@@ -89,6 +89,7 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
         ('{"unit": "u3", "text": "a", "time": "some day"}', "not a time"),
         ('{"unit": null, "text": "a"}', "unit is None, not an id"),
         ('{"unit": "u3", "text": "a", "superseded_by": "u3"}', "supersede each other: 'u3'"),
+        ('{"unit": "u3", "text": "a", "superseded_by": "u9"}', "superseded by unknown ones"),
         ('{"unit": "u3", "text": null}', "text is None, not a text"),
         ('{"unit": "u3", "text": " "}', "has no text"),
         ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
@@ -109,8 +110,9 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
 )
 def test_a_line_that_makes_no_sense_is_refused(example: Path, line: str, complaint: str) -> None:
     example.write_text(EXAMPLE + line + "\n")
-    with pytest.raises(DatasetError, match=f"(?s){complaint}"):
+    with pytest.raises(DatasetError, match=f"(?s){complaint}") as caught:
         read_jsonl(example)
+    assert caught.value.hint
 
 
 def test_a_complaint_names_the_line_of_the_file(example: Path) -> None:

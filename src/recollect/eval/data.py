@@ -142,7 +142,10 @@ def check(banks: Sequence[Bank]) -> None:
 def _check_texts(bank: Bank) -> None:
     for kind, one in (*(("unit", u) for u in bank.units), *(("query", q) for q in bank.queries)):
         if not one.text.strip():
-            raise DatasetError(f"{kind} {one.id!r} of bank {bank.id!r} has no text")
+            raise DatasetError(
+                f"{kind} {one.id!r} of bank {bank.id!r} has no text",
+                hint="give it one, or leave it out",
+            )
 
 
 def _check_wanted(bank: Bank) -> None:
@@ -158,11 +161,17 @@ def _check_wanted(bank: Bank) -> None:
 def _check_ids(bank: Bank) -> None:
     counted = Counter(unit.id for unit in bank.units)
     if twice := [id for id, times in counted.items() if times > 1]:
-        raise DatasetError(f"bank {bank.id!r} has two units with the same id, {twice[0]!r}")
+        raise DatasetError(
+            f"bank {bank.id!r} has two units with the same id, {twice[0]!r}",
+            hint="gold could mean either: give each an id of its own",
+        )
     if not counted:
         return  # queries alone: their gold names memories of a bank that exists already
     if lost := [u.id for u in bank.units if u.superseded_by and u.superseded_by not in counted]:
-        raise DatasetError(f"units superseded by unknown ones: {lost[:5]}")
+        raise DatasetError(
+            f"units superseded by unknown ones: {lost[:5]}",
+            hint="superseded_by is the id of a unit in the same bank",
+        )
     _check_successors(bank)
     for query in bank.queries:
         if unknown := [id for id in (*query.gold, *query.forbidden) if id not in counted]:
@@ -234,7 +243,10 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     hint="docs/eval.md shows the format",
                 ) from cause
             if not isinstance(record, dict):
-                raise DatasetError(f"line {number} of {path.name} is not a JSON object")
+                raise DatasetError(
+                    f"line {number} of {path.name} is not a JSON object",
+                    hint="docs/eval.md shows the format",
+                )
             yield number, cast(dict[str, Any], record)
 
 
@@ -356,7 +368,7 @@ def _name_of(record: Mapping[str, Any], key: str, default: str) -> str:
 
 def text_of(record: Mapping[str, Any], key: str) -> str:
     if not isinstance(text := record[key], str):
-        raise DatasetError(f"{key} is {text!r}, not a text")
+        raise DatasetError(f"{key} is {text!r}, not a text", hint=f'write "{key}": "…"')
     return text
 
 
