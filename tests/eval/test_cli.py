@@ -83,6 +83,21 @@ def test_a_file_may_come_through_a_pipe(
     assert json.loads(run("-", "--json").stdout)["units"] == 3
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_an_error_has_a_line_of_its_own_below_the_progress(file: Path) -> None:
+    bad = {"unit": "u9", "text": "The kiln broke.", "title": ["a list"]}
+    file.write_text("\n".join(map(json.dumps, (*LINES, bad))))
+    with redirect_stderr(Terminal()) as err:
+        assert ended(["eval", str(file)]) == 2
+    before, _, _ = err.getvalue().partition("error:")
+    assert "retain default" in before
+    assert before.endswith("\r\x1b[K")
+
+
 def test_a_store_that_is_not_there_is_said_and_not_made(tmp_path: Path) -> None:
     asked, db = tmp_path / "asked.jsonl", tmp_path / "nowhere.db"
     asked.write_text(json.dumps({"query": "Who moved?", "gold": ["u1"]}))

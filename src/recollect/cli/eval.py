@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from recollect.cli.arguments import Force, stdin_bytes
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping
 
     from rich.console import Console
     from rich.table import Table
@@ -190,7 +191,7 @@ def _measure(
     from recollect.eval.systems import Recollect
 
     owned = any(True for _ in dataset.units)
-    with session.own_store() if owned else session.existing_store() as memory:
+    with _told(), session.own_store() if owned else session.existing_store() as memory:
         memory.warm()  # loading models is no part of a recall
         system = Recollect(memory, options, progress=_progress)
         for bank in () if owned else dataset.banks:
@@ -199,8 +200,16 @@ def _measure(
         if ablated:
             parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
             report = replace(report, ablations=parts)
-    _progress("", 0, 0)
     return report
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """However it ends, what is said next has the line of the progress to itself."""
+    try:
+        yield
+    finally:
+        _progress("", 0, 0)
 
 
 def _cut_offs(text: str) -> tuple[int, ...]:
