@@ -197,6 +197,20 @@ def test_queries_alone_are_asked_of_a_bank_that_exists(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
 
 
+def test_of_queries_for_several_banks_one_bank_is_asked(tmp_path: Path) -> None:
+    import recollect
+
+    db, path = tmp_path / "own.db", tmp_path / "queries.jsonl"
+    with recollect.open(str(db)) as memory:
+        held = {bank: memory.retain(bank, f"{bank} moved to Lisbon.") for bank in ("ana", "ben")}
+    made = {bank: [outcome.items[0].memory_ids[0]] for bank, outcome in held.items()}
+    asked = ({"query": "Who moved?", "bank": bank, "gold": made[bank]} for bank in made)
+    path.write_text("\n".join(map(json.dumps, asked)))
+    result = run(str(path), "--db", str(db), "--bank", "ben", "--json")
+    assert json.loads(result.stdout)["queries"] == 1
+    assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
+
+
 def test_the_settings_in_force_are_measured(file: Path, tmp_path: Path) -> None:
     settings = tmp_path / "wrong.toml"
     settings.write_text('reranker = "/no/such/reranker"\n')

@@ -163,17 +163,22 @@ def _loaded(file: Path, form: str) -> Dataset:
 
 
 def _of_bank(dataset: Dataset, banks: list[str]) -> Dataset:
-    """Queries alone, to be asked of a bank that exists already."""
+    """Queries alone, to be asked of a bank that exists already: those of some banks of the file, or
+    those of its only one, whichever bank they are for."""
     from dataclasses import replace
 
+    from recollect.eval.data import only_banks
     from recollect.eval.trouble import DatasetError
 
-    if len(banks) != 1 or len(dataset.banks) != 1:
+    if len(dataset.banks) > 1:
+        return only_banks(dataset, banks)
+    if len(banks) > 1:
         raise DatasetError(
-            "queries without units need exactly one --bank",
-            hint="the bank of your store that they are asked of",
+            "queries without units are asked of one bank",
+            hint="give --bank once, or name the bank of each query in the file",
         )
-    return replace(dataset, banks=(replace(dataset.banks[0], id=banks[0]),))
+    only = tuple(replace(bank, id=banks[0]) for bank in dataset.banks)
+    return replace(dataset, banks=only)
 
 
 def _measure(
