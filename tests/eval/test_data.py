@@ -141,6 +141,15 @@ def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
     assert "hint:" in str(caught.value)
 
 
+@pytest.mark.parametrize("form", ["jsonl", "locomo", "corpus", "precisionmem"])
+def test_a_format_of_files_reads_no_folder_and_one_of_folders_no_file(
+    example: Path, form: str
+) -> None:
+    other = example if form in ("corpus", "precisionmem") else example.parent
+    with pytest.raises(DatasetError, match=f"is a (file|folder)(?s:.*)hint: --format {form} reads"):
+        load(other, form)
+
+
 def test_an_unknown_bank_names_those_there_are() -> None:
     dataset = Dataset("d", (Bank("alice", (Unit("u", "t"),), (Query("q", "t"),)),))
     with pytest.raises(DatasetError, match="alice"):
