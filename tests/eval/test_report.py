@@ -103,6 +103,12 @@ def test_the_html_loads_nothing_and_runs_nothing(report: Report) -> None:
     assert "failed: recall@1" in page
 
 
+def test_categories_and_parts_are_plotted_at_a_cut_off_that_was_measured() -> None:
+    report = evaluate(DATASET, WordOverlap(), ks=(1, 5))
+    page = render(replace(report, ablations={"only rank": report.overall}))
+    assert page.count('aria-label="recall@5"') == 2
+
+
 def test_the_html_escapes_what_users_wrote() -> None:
     hostile = Dataset(
         "<i>x</i>", (Bank("a", (Unit("1", "x"),), (Query("q", "<b>y</b>", ("1",)),)),)

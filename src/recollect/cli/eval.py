@@ -287,7 +287,9 @@ def _print(report: Report) -> None:
 
 
 def _shown(measures: Iterable[str], report: Report) -> list[str]:
-    k = 10 if 10 in report.ks else max(report.ks)
+    from recollect.eval.report import headline
+
+    k = headline(report)
     return [m for m in (name.format(k=k) for name in measures) if m in report.overall]
 
 

@@ -188,6 +188,11 @@ def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
     return sum(found.left_out > 0 or sum(found.tokens) >= FULL * limit for found in short)
 
 
+def headline(report: Report) -> int:
+    """The cut-off that stands for all where there is room for one."""
+    return 10 if 10 in report.ks else max(report.ks)
+
+
 def remarks(report: Report) -> list[str]:
     """What must be known to read the figures rightly."""
     nothing = report.queries and not report.overall
