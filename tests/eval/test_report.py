@@ -92,6 +92,12 @@ def test_misses_name_the_evidence_that_was_not_found(report: Report) -> None:
     assert [(m.query, m.missing) for m in report.misses] == [("ana sold", ("2",))]
 
 
+def test_what_a_trick_question_twists_is_no_miss() -> None:
+    trick = Query("q", "when was it sold", ("1",), answerable=False)
+    bank = replace(DATASET.banks[0], queries=(trick,))
+    assert evaluate(replace(DATASET, banks=(bank,)), WordOverlap()).misses == ()
+
+
 def test_the_report_is_plain_json(report: Report) -> None:
     assert orjson.loads(orjson.dumps(report.as_dict()))["overall"]["recall@1"]["queries"] == 2
 
