@@ -196,8 +196,11 @@ def test_a_question_that_is_none_is_not_asked(tmp_path: Path) -> None:
         written(tmp_path, [LONGMEMEVAL[0] | {"question": None}])
 
 
-def test_longmemeval_turns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
-    sessions = [[{"role": "user", "content": ""}, {"role": "user", "content": "Hi."}], []]
+@pytest.mark.parametrize("nothing", ["", None, " \n"])
+def test_longmemeval_turns_that_say_nothing_are_left_out(
+    tmp_path: Path, nothing: str | None
+) -> None:
+    sessions = [[{"role": "user", "content": nothing}, {"role": "user", "content": "Hi."}], []]
     dataset = written(tmp_path, [{**LONGMEMEVAL[0], "haystack_sessions": sessions}])
     assert [unit.id for unit in dataset.units] == ["0:a:1"]
 

@@ -142,7 +142,7 @@ def _longmemeval_units(question: Json) -> Iterator[tuple[Unit, bool]]:
     for position, (session, date, turns) in enumerate(sessions):
         for number, turn in enumerate(turns):
             with reading(f"session {position + 1}, turn {number + 1}"):
-                if not turn["content"]:
+                if not turn["content"] or str(turn["content"]).isspace():
                     continue
                 id = f"{position}:{session}:{number}"
                 unit = _role_unit(id, turn, read_time(date), session=str(session))
