@@ -220,8 +220,15 @@ def test_what_a_turn_says_is_a_text(tmp_path: Path) -> None:
 
 
 def test_longmemeval_says_which_question_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="question 2: "):
+    with pytest.raises(DatasetError, match=r"question 2: .* 1 session ids, 0 dates and 1 sessions"):
         written(tmp_path, [LONGMEMEVAL[0], {**LONGMEMEVAL[1], "haystack_dates": []}])
+
+
+def test_a_conversation_without_turns_is_not_taken_for_one_in_the_store(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="conversation 1: it holds no turn"):
+        written(tmp_path, [LOCOMO[0] | {"conversation": {"speaker_a": "Ana"}}])
+    with pytest.raises(DatasetError, match="question 1: it holds no turn"):
+        written(tmp_path, [LONGMEMEVAL[0] | {"haystack_sessions": [[], []]}])
 
 
 def test_two_banks_of_one_name_are_refused_rather_than_searched_together(tmp_path: Path) -> None:

@@ -27,7 +27,10 @@ def _each(records: Sequence[Json], kind: str, read: Callable[[Json, int], Bank])
         raise DatasetError(f"the file is not a list of {kind}s", hint="see docs/eval.md")
     for place, record in enumerate(records, start=1):
         with reading(f"{kind} {place}"):
-            yield read(record, place)
+            bank = read(record, place)
+            if bank.queries and not bank.units:  # they would be asked of the user's own store
+                raise DatasetError("it holds no turn to remember", hint="is the file whole?")
+        yield bank
 
 
 # --- LoCoMo ------------------------------------------------------------------------------
@@ -133,13 +136,11 @@ def _longmemeval_bank(question: Json, _: int) -> Bank:
 
 def _longmemeval_units(question: Json) -> Iterator[tuple[Unit, bool]]:
     """The turns in which something was said, and whether each holds the answer."""
-    sessions = zip(
-        question["haystack_session_ids"],
-        question["haystack_dates"],
-        question["haystack_sessions"],
-        strict=True,
-    )
-    for position, (session, date, turns) in enumerate(sessions):
+    lists = [question[f"haystack_{of}"] for of in ("session_ids", "dates", "sessions")]
+    if len(set(map(len, lists))) > 1:
+        counted = "{} session ids, {} dates and {} sessions".format(*map(len, lists))
+        raise DatasetError(f"its haystack has {counted}", hint="each session has one of each")
+    for position, (session, date, turns) in enumerate(zip(*lists, strict=True)):
         for number, turn in enumerate(turns):
             with reading(f"session {position + 1}, turn {number + 1}"):
                 if not turn["content"] or str(turn["content"]).isspace():
