@@ -277,6 +277,17 @@ def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
     assert (bank.queries[0].gold, bank.queries[0].category) == (("d0",), "2-hop")
 
 
+def test_evidence_that_is_no_list_is_not_read_letter_by_letter(tmp_path: Path) -> None:
+    unit = {"id": "1", "text": "The kiln broke.", "speaker": "Ana", "session": "s", "when": None}
+    asked = {"id": "q", "question": "What broke?", "evidence": "1", "category": "X"}
+    with pytest.raises(DatasetError, match="evidence is '1', not a list"):
+        written(tmp_path, [{"id": "c", "units": [unit], "questions": [asked]}])
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"id": "1", "text": "The kiln broke."}))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({**asked, "gold": "1"}))
+    with pytest.raises(DatasetError, match="gold is '1', not a list"):
+        load(tmp_path)
+
+
 def test_passages_without_text_are_left_out_as_evidence_too(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text(
         '{"id": "d0", "title": "", "text": ""}\n{"id": "d1", "text": "A kiln is hot."}\n'

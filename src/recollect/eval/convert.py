@@ -13,7 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from recollect.eval.data import Bank, Dataset, Query, Unit, check, json_lines, read_json, text_of
+from recollect.eval.data import (
+    Bank,
+    Dataset,
+    Query,
+    Unit,
+    check,
+    json_lines,
+    read_json,
+    text_of,
+    texts_of,
+)
 from recollect.eval.splits import Split, scifact
 from recollect.eval.times import read_time
 from recollect.eval.trouble import DatasetError, reading
@@ -219,7 +229,7 @@ def _conversation_bank(group: Json, *, mask: bool) -> Bank:
 
 def _conversation_query(question: Json, *, mask: bool) -> Query:
     asked = read_time(question.get("when") or question.get("ask_time"), end=True)
-    gold = tuple(dict.fromkeys(map(str, question["evidence"])))
+    gold = _named(question, "evidence")
     category = str(question["category"])
     if category.islower() and category not in _QUESTION_WORDS:
         category = "other"  # FriendsQA's category is the first word, whatever it is
@@ -260,6 +270,13 @@ def corpus(folder: Path, name: str | None = None) -> Dataset:
     return Dataset(name, banks)
 
 
+def _named(record: Json, key: str) -> tuple[str, ...]:
+    """Ids, each once; a file of these shapes always has them."""
+    if key not in record:
+        raise KeyError(key)
+    return tuple(dict.fromkeys(texts_of(record, key)))
+
+
 Read = TypeVar("Read")
 
 
@@ -279,7 +296,7 @@ def _passage(record: Json) -> Unit:
 
 
 def _corpus_query(record: Json, category: str | None = None) -> Query:
-    gold = tuple(dict.fromkeys(map(str, record["gold"])))
+    gold = _named(record, "gold")
     return Query(
         id=str(record["id"]),
         text=text_of(record, "question"),

@@ -302,7 +302,7 @@ def _unit(record: Mapping[str, Any]) -> Unit:
         time=read_time(record.get("time")),
         session=_text_or_none(record.get("session")),
         context=_text_or_none(record.get("context")),
-        tags=_listed(record, "tags"),
+        tags=texts_of(record, "tags"),
         superseded_by=_text_or_none(record.get("superseded_by")),
         fields={key: value for key, value in record.items() if key not in _UNIT_KEYS},
     )
@@ -327,7 +327,7 @@ def _check_keys(record: Mapping[str, Any]) -> None:
 
 def _query(record: Mapping[str, Any], default_id: str) -> Query:
     _check_keys(record)
-    gold = _listed(record, "gold")
+    gold = texts_of(record, "gold")
     # an explicit empty list says "nothing here answers this"; a missing key says "not judged"
     judged: bool | None = None if record.get("gold") is None else bool(gold)
     answerable = record.get("answerable", judged)
@@ -341,11 +341,11 @@ def _query(record: Mapping[str, Any], default_id: str) -> Query:
         id=_name_of(record, "id", default_id),
         text=text_of(record, "query"),
         gold=gold,
-        forbidden=_listed(record, "forbidden"),
+        forbidden=texts_of(record, "forbidden"),
         category=_name_of(record, "category", "all"),
         time=read_time(record.get("time")),
         as_of=read_time(record.get("as_of"), end=True),
-        tags=_listed(record, "tags"),
+        tags=texts_of(record, "tags"),
         tags_match=match,
         answerable=answerable,
     )
@@ -372,7 +372,7 @@ def text_of(record: Mapping[str, Any], key: str) -> str:
     return text
 
 
-def _listed(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def texts_of(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """A text in place of a list would be read letter by letter, and nobody would notice."""
     values: Any = record.get(key)
     if values is None:
