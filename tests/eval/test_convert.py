@@ -277,6 +277,27 @@ def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
     assert (bank.queries[0].gold, bank.queries[0].category) == (("d0",), "2-hop")
 
 
+@pytest.mark.parametrize("name", ["timeqa", "scifact", "mine"])
+def test_a_corpus_folder_says_which_query_cannot_be_read(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text(json.dumps({"id": "1", "text": "The kiln broke."}))
+    (folder / "queries.jsonl").write_text(json.dumps({"id": "q", "question": "What broke?"}))
+    with pytest.raises(DatasetError, match=r"line 1 of queries\.jsonl: '(gold|doc)' is missing"):
+        load(folder)
+
+
+@pytest.mark.parametrize(("beliefs", "wrong"), [([], "no belief"), ([{"user_id": 1}], "missing")])
+def test_a_precisionmem_folder_says_what_it_lacks(
+    tmp_path: Path, beliefs: list[dict[str, Any]], wrong: str
+) -> None:
+    for kind in ("retrieval.cases", "session-retrieval.cases"):
+        (tmp_path / f"{kind}.json.gz").write_text("[]")
+    (tmp_path / "beliefs.seed.json.gz").write_text(json.dumps(beliefs))
+    with pytest.raises(DatasetError, match=wrong):
+        load(tmp_path)
+
+
 def test_evidence_that_is_no_list_is_not_read_letter_by_letter(tmp_path: Path) -> None:
     unit = {"id": "1", "text": "The kiln broke.", "speaker": "Ana", "session": "s", "when": None}
     asked = {"id": "q", "question": "What broke?", "evidence": "1", "category": "X"}

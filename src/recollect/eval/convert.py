@@ -254,9 +254,7 @@ def corpus(folder: Path, name: str | None = None) -> Dataset:
     passages = [unit for path in _parts(folder, "corpus") for unit in _read(path, _passage)]
     units = tuple(unit for unit in passages if unit.text.strip())
     if name == "timeqa":
-        return _timeqa(
-            units, [q for path in _parts(folder, "queries") for _, q in json_lines(path)]
-        )
+        return _timeqa(units, folder)
     if name == "scifact":
         return _scifact(units, folder)
     empty = {unit.id for unit in passages} - {unit.id for unit in units}  # Cranfield has two
@@ -312,27 +310,30 @@ def _hops(query_id: str) -> str:
     return f"{hop[1]}-hop" if hop else "all"
 
 
-def _timeqa(units: Sequence[Unit], records: Sequence[Json]) -> Dataset:
+def _timeqa(units: Sequence[Unit], folder: Path) -> Dataset:
     """One bank an article; the splits go by article and the benchmark pools what it keeps."""
     articles: dict[str, list[Unit]] = {}
     for unit in units:
         articles.setdefault(unit.id.rsplit("#", 1)[0], []).append(unit)
     asked: dict[str, list[Query]] = {}
-    for record in records:
-        asked.setdefault(str(record["doc"]), []).append(_corpus_query(record, "time"))
+    for path in _parts(folder, "queries"):
+        for doc, query in _read(path, lambda r: (str(r["doc"]), _corpus_query(r, "time"))):
+            asked.setdefault(doc, []).append(query)
     banks = tuple(Bank(doc, tuple(us), tuple(asked.get(doc, ()))) for doc, us in articles.items())
     check(banks)
     return Dataset("timeqa", banks)
+
+
+def _claim(record: Json) -> Query:
+    # the usual SciFact figure takes every cited abstract as relevant
+    return _corpus_query({**record, "gold": record.get("cited") or record["gold"]}, "claim")
 
 
 def _scifact(units: tuple[Unit, ...], folder: Path) -> Dataset:
     asked: dict[Split, list[Query]] = {split: [] for split in Split}
     for path in _parts(folder, "queries"):
         part = path.name.split(".")[0].removeprefix("queries_")
-        for _, record in json_lines(path):
-            # the usual SciFact figure takes every cited abstract as relevant
-            cited = {**record, "gold": record.get("cited") or record["gold"]}
-            asked[scifact(part)].append(_corpus_query(cited, "claim"))
+        asked[scifact(part)] += _read(path, _claim)
     banks = tuple(Bank(split.value, units, tuple(queries)) for split, queries in asked.items())
     check(banks)
     return Dataset("scifact", banks)
