@@ -124,6 +124,11 @@ def test_the_html_escapes_what_users_wrote() -> None:
     assert "<i>x</i>" not in page
 
 
+def test_a_name_too_long_for_a_plot_is_seen_to_be_cut() -> None:
+    assert "a" * 29 + "…<" in bars("t", [Bar("a" * 31, 0.5)])
+    assert "a" * 30 + "<" in bars("t", [Bar("a" * 30, 0.5)])
+
+
 @pytest.mark.parametrize(
     "svg",
     [
