@@ -249,7 +249,7 @@ def _publish(
         _print(report)
     for verdict in verdicts:
         word = "passed" if verdict.passed else "FAILED"
-        typer.echo(f"{word}: {verdict.rule} (is {verdict.value:.3f})", err=True)
+        typer.echo(f"{word}: {verdict.rule} (is {verdict.shown})", err=True)
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

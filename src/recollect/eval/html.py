@@ -91,7 +91,7 @@ def _misses(report: Report) -> Iterable[str]:
 def _gate(verdicts: Sequence[Verdict]) -> Iterable[str]:
     for verdict in verdicts:
         word, style = ("passed", "good") if verdict.passed else ("failed", "bad")
-        yield f'<p class="{style}">{word}: {escape(str(verdict.rule))} (is {verdict.value:.3f})</p>'
+        yield f'<p class="{style}">{word}: {escape(str(verdict.rule))} (is {verdict.shown})</p>'
 
 
 def _table(first: str, rows: Mapping[str, Mapping[str, Figure]]) -> str:
