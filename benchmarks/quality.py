@@ -35,19 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--sets", type=some_of(sets.NAMES), default=",".join((*sets.QUALITY, *ABSTENTION))
     )
-    parser.add_argument("--split", default=Split.REPORTED, choices=list(Split))
+    parser.add_argument("--split", default=Split.REPORTED, choices=[str(split) for split in Split])
     parser.add_argument("--ablate", action="store_true")
     parser.add_argument("--no-baseline", action="store_true")
     parser.add_argument("--no-recollect", action="store_true")
     parser.add_argument("--budget", default="mid", choices=get_args(Budget))
     parser.add_argument("--merge", action="store_true", help="keep what the file has besides")
     parser.add_argument("--out", help="name of the result file (default quality-short or -full)")
-    run(parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    if options.no_baseline and options.no_recollect:
+        parser.error("--no-baseline and --no-recollect leave nothing to measure")
+    run(options)
 
 
 def run(options: argparse.Namespace) -> None:
     name = options.out or default_name(options)
     found: dict[str, Any] = earlier(name) if options.merge else {}
+    measured = False
     for set_name in options.sets:
         dataset = sets.read(set_name, Split(options.split), short=not options.full)
         if not any(True for _ in dataset.queries):
@@ -62,8 +66,11 @@ def run(options: argparse.Namespace) -> None:
         same = all(held.get(key) == value for key, value in about.items())
         systems = (held["systems"] if same else {}) | measure(dataset, options)
         found[set_name] = {**about, "commit": commit(), "systems": ordered(systems)}
+        measured = True
         # written after every set: a long run that is cut short keeps what it has
         write(name, {"kind": "quality", "ks": KS, "split": options.split, "sets": found})
+    if not measured:
+        raise SystemExit(f"nothing measured, and results/{name}.json not written")
     say(f"wrote results/{name}.json")
 
 

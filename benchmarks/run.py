@@ -88,8 +88,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--short", action="store_true", help="the default")
-    parser.add_argument("--full", action="store_true")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--short", action="store_true", help="the default")
+    size.add_argument("--full", action="store_true")
     parser.add_argument("--million", action="store_true", help="with --full")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--only", help="some of them, by name", metavar="NAME,NAME")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.eval.data import Bank, Query, Unit
+from recollect.eval.data import Bank, Dataset, Query, Unit
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -83,11 +83,13 @@ def test_facts_about_the_machine_name_no_host_and_no_path() -> None:
         ("run", "--only", "nobody"),
         ("run", "--only", ""),
         ("run", "--million"),
+        ("run", "--short", "--full"),
         ("scale", "--sizes", "many"),
         ("scale", "--sizes", "0"),
         ("scale", "--queries", "0"),
         ("quality", "--sets", "nobody"),
         ("quality", "--budget", "endless"),
+        ("quality", "--no-baseline", "--no-recollect"),
         ("peers", "--sets", "realmem,"),
     ],
 )
@@ -99,6 +101,17 @@ def test_an_option_that_cannot_be_used_is_refused_before_anything_is_measured(
         import_module(script).main(options)
     assert ended.value.code == 2
     assert options[0] in capsys.readouterr().err
+
+
+def test_a_benchmark_that_measured_nothing_does_not_say_it_wrote_a_result(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import quality
+
+    monkeypatch.setattr("sets.read", lambda *_, **__: Dataset("empty", ()))
+    with pytest.raises(SystemExit, match="nothing measured"):
+        quality.main(["--sets", "musique", "--split", "training"])
+    assert "wrote" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("script", ["abstain", "hooks", "lean", "tokens"])

@@ -83,6 +83,21 @@ def test_a_file_may_come_through_a_pipe(
     assert json.loads(run("-", "--json").stdout)["units"] == 3
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_an_error_has_a_line_of_its_own_below_the_progress(file: Path) -> None:
+    bad = {"unit": "u9", "text": "The kiln broke.", "title": ["a list"]}
+    file.write_text("\n".join(map(json.dumps, (*LINES, bad))))
+    with redirect_stderr(Terminal()) as err:
+        assert ended(["eval", str(file)]) == 2
+    before, _, _ = err.getvalue().partition("error:")
+    assert "retain default" in before
+    assert before.endswith("\r\x1b[K")
+
+
 def test_a_store_that_is_not_there_is_said_and_not_made(tmp_path: Path) -> None:
     asked, db = tmp_path / "asked.jsonl", tmp_path / "nowhere.db"
     asked.write_text(json.dumps({"query": "Who moved?", "gold": ["u1"]}))
@@ -182,6 +197,20 @@ def test_queries_alone_are_asked_of_a_bank_that_exists(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
 
 
+def test_of_queries_for_several_banks_one_bank_is_asked(tmp_path: Path) -> None:
+    import recollect
+
+    db, path = tmp_path / "own.db", tmp_path / "queries.jsonl"
+    with recollect.open(str(db)) as memory:
+        held = {bank: memory.retain(bank, f"{bank} moved to Lisbon.") for bank in ("ana", "ben")}
+    made = {bank: [outcome.items[0].memory_ids[0]] for bank, outcome in held.items()}
+    asked = ({"query": "Who moved?", "bank": bank, "gold": made[bank]} for bank in made)
+    path.write_text("\n".join(map(json.dumps, asked)))
+    result = run(str(path), "--db", str(db), "--bank", "ben", "--json")
+    assert json.loads(result.stdout)["queries"] == 1
+    assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
+
+
 def test_the_settings_in_force_are_measured(file: Path, tmp_path: Path) -> None:
     settings = tmp_path / "wrong.toml"
     settings.write_text('reranker = "/no/such/reranker"\n')
@@ -271,3 +300,30 @@ def test_queries_for_a_bank_that_is_not_there_ask_which_is_meant(tmp_path: Path)
     result = run(str(path), "--db", str(db))
     assert result.exit_code == 2
     assert "--bank" in result.stderr
+
+
+def test_a_bank_that_nothing_is_asked_of_is_refused(tmp_path: Path) -> None:
+    lines = ({**line, "bank": "ana"} for line in LINES)
+    path = tmp_path / "mine.jsonl"
+    other = {"unit": "u9", "text": "The kiln broke.", "bank": "ben"}
+    path.write_text("\n".join(map(json.dumps, (*lines, other))))
+    result = run(str(path), "--bank", "ben")
+    assert result.exit_code == 2
+    assert "no query of 'mine' is for ben" in result.stderr
+    assert "hint: banks with queries: ana" in result.stderr
+
+
+def test_a_split_that_holds_nothing_is_named(file: Path) -> None:
+    result = run(str(file), "--split", "training")
+    assert result.exit_code == 2
+    assert "no query of 'mine' is in the training split" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["chats.jsonl", "scifact.jsonl"])
+def test_a_file_named_like_a_set_with_splits_is_not_taken_for_it(
+    file: Path, tmp_path: Path, name: str
+) -> None:
+    result = run(str(file.rename(tmp_path / name)), "--split", "reported")
+    assert result.exit_code == 2
+    assert "'default' is no bank of the set" in result.stderr
+    assert "hint:" in result.stderr

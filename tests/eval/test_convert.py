@@ -196,8 +196,11 @@ def test_a_question_that_is_none_is_not_asked(tmp_path: Path) -> None:
         written(tmp_path, [LONGMEMEVAL[0] | {"question": None}])
 
 
-def test_longmemeval_turns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
-    sessions = [[{"role": "user", "content": ""}, {"role": "user", "content": "Hi."}], []]
+@pytest.mark.parametrize("nothing", ["", None, " \n"])
+def test_longmemeval_turns_that_say_nothing_are_left_out(
+    tmp_path: Path, nothing: str | None
+) -> None:
+    sessions = [[{"role": "user", "content": nothing}, {"role": "user", "content": "Hi."}], []]
     dataset = written(tmp_path, [{**LONGMEMEVAL[0], "haystack_sessions": sessions}])
     assert [unit.id for unit in dataset.units] == ["0:a:1"]
 
@@ -217,8 +220,15 @@ def test_what_a_turn_says_is_a_text(tmp_path: Path) -> None:
 
 
 def test_longmemeval_says_which_question_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="question 2: "):
+    with pytest.raises(DatasetError, match=r"question 2: .* 1 session ids, 0 dates and 1 sessions"):
         written(tmp_path, [LONGMEMEVAL[0], {**LONGMEMEVAL[1], "haystack_dates": []}])
+
+
+def test_a_conversation_without_turns_is_not_taken_for_one_in_the_store(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="conversation 1: it holds no turn"):
+        written(tmp_path, [LOCOMO[0] | {"conversation": {"speaker_a": "Ana"}}])
+    with pytest.raises(DatasetError, match="question 1: it holds no turn"):
+        written(tmp_path, [LONGMEMEVAL[0] | {"haystack_sessions": [[], []]}])
 
 
 def test_two_banks_of_one_name_are_refused_rather_than_searched_together(tmp_path: Path) -> None:
@@ -265,6 +275,38 @@ def test_a_corpus_folder_reads_title_text_and_gold(tmp_path: Path) -> None:
     bank = load(folder).banks[0]
     assert bank.units[0].fields == {"title": "Kiln"}
     assert (bank.queries[0].gold, bank.queries[0].category) == (("d0",), "2-hop")
+
+
+@pytest.mark.parametrize("name", ["timeqa", "scifact", "mine"])
+def test_a_corpus_folder_says_which_query_cannot_be_read(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text(json.dumps({"id": "1", "text": "The kiln broke."}))
+    (folder / "queries.jsonl").write_text(json.dumps({"id": "q", "question": "What broke?"}))
+    with pytest.raises(DatasetError, match=r"line 1 of queries\.jsonl: '(gold|doc)' is missing"):
+        load(folder)
+
+
+@pytest.mark.parametrize(("beliefs", "wrong"), [([], "no belief"), ([{"user_id": 1}], "missing")])
+def test_a_precisionmem_folder_says_what_it_lacks(
+    tmp_path: Path, beliefs: list[dict[str, Any]], wrong: str
+) -> None:
+    for kind in ("retrieval.cases", "session-retrieval.cases"):
+        (tmp_path / f"{kind}.json.gz").write_text("[]")
+    (tmp_path / "beliefs.seed.json.gz").write_text(json.dumps(beliefs))
+    with pytest.raises(DatasetError, match=wrong):
+        load(tmp_path)
+
+
+def test_evidence_that_is_no_list_is_not_read_letter_by_letter(tmp_path: Path) -> None:
+    unit = {"id": "1", "text": "The kiln broke.", "speaker": "Ana", "session": "s", "when": None}
+    asked = {"id": "q", "question": "What broke?", "evidence": "1", "category": "X"}
+    with pytest.raises(DatasetError, match="evidence is '1', not a list"):
+        written(tmp_path, [{"id": "c", "units": [unit], "questions": [asked]}])
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"id": "1", "text": "The kiln broke."}))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({**asked, "gold": "1"}))
+    with pytest.raises(DatasetError, match="gold is '1', not a list"):
+        load(tmp_path)
 
 
 def test_passages_without_text_are_left_out_as_evidence_too(tmp_path: Path) -> None:

@@ -82,20 +82,26 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
     ("line", "complaint"),
     [
         ('{"query": "x", "gold": ["nowhere"]}', "unknown units"),
+        ('{"query": "x", "gold": ["u1"], "forbidden": ["u1"]}', "wants and forbids the same"),
         ('{"unit": "u1", "text": "twice"}', "same id"),
         ('{"text": "no id"}', "neither a unit nor a query"),
         ('{"unit": "u3"}', "'text' is missing"),
         ('{"unit": "u3", "text": "a", "time": "some day"}', "not a time"),
         ('{"unit": null, "text": "a"}', "unit is None, not an id"),
         ('{"unit": "u3", "text": "a", "superseded_by": "u3"}', "supersede each other: 'u3'"),
+        ('{"unit": "u3", "text": "a", "superseded_by": "u9"}', "superseded by unknown ones"),
         ('{"unit": "u3", "text": null}', "text is None, not a text"),
         ('{"unit": "u3", "text": " "}', "has no text"),
         ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
         ('{"query": "x", "gold": "u1"}', "gold is 'u1', not a list"),
         ('{"query": "x", "answerable": "no"}', "answerable is 'no'"),
+        ('{"query": "x", "category": ["hop"]}', r"category is \['hop'\], not a name"),
         ('{"query": "x", "gold_ids": ["u1"]}', "a query has no 'gold_ids'"),
         ('{"query": "x", "timestamp": "2024-09-01"}', "a query has no 'timestamp'.*'time' meant"),
         ('{"query": "x", "query_timestamp": "2024-09-01"}', "'time' meant"),
+        ('{"query": "x", "query_time": "2024-09-01"}', "'time' meant"),
+        ('{"query": "x", "unanswerable": true}', "'answerable' meant"),
+        ('{"query": "x", "answerabel": false}', "'answerable' meant"),
         ('{"query": "x", "tags_match": "every"}', "tags_match is 'every'"),
         ('{"query": "x", "bank": "other"}', "'other' has queries and no units"),
         ("[1]", "not a JSON object"),
@@ -104,8 +110,9 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
 )
 def test_a_line_that_makes_no_sense_is_refused(example: Path, line: str, complaint: str) -> None:
     example.write_text(EXAMPLE + line + "\n")
-    with pytest.raises(DatasetError, match=f"(?s){complaint}"):
+    with pytest.raises(DatasetError, match=f"(?s){complaint}") as caught:
         read_jsonl(example)
+    assert caught.value.hint
 
 
 def test_a_complaint_names_the_line_of_the_file(example: Path) -> None:
@@ -119,10 +126,28 @@ def test_gold_that_is_null_is_gold_left_out(example: Path) -> None:
     assert [q.answerable for q in read_jsonl(example).queries][-1] is None
 
 
+@pytest.mark.parametrize("key", ["bank", "category", "id", "tags_match", "time", "forbidden"])
+def test_what_is_null_is_left_out(example: Path, key: str) -> None:
+    query = '{"query": "Where does Ana live?", "gold": ["u1"]%s}'
+    example.write_text(EXAMPLE + query % "")
+    left_out = load(example)
+    example.write_text(EXAMPLE + query % f', "{key}": null')
+    assert load(example) == left_out
+
+
 def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DatasetError) as caught:
         load(tmp_path / "none.jsonl")
     assert "hint:" in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "locomo", "corpus", "precisionmem"])
+def test_a_format_of_files_reads_no_folder_and_one_of_folders_no_file(
+    example: Path, form: str
+) -> None:
+    other = example if form in ("corpus", "precisionmem") else example.parent
+    with pytest.raises(DatasetError, match=f"is a (file|folder)(?s:.*)hint: --format {form} reads"):
+        load(other, form)
 
 
 def test_an_unknown_bank_names_those_there_are() -> None:
@@ -189,9 +214,10 @@ def test_more_queries_than_there_are_is_all_of_them(example: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mine.ndjson", "mine.txt", "mine.json"])
-def test_lines_are_known_by_what_is_in_them(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("begin", ["", "\n \r\n"])
+def test_lines_are_known_by_what_is_in_them(tmp_path: Path, name: str, begin: str) -> None:
     path = tmp_path / name
-    path.write_text(EXAMPLE)
+    path.write_text(begin + EXAMPLE)
     assert len(list(load(path).units)) == 2
 
 

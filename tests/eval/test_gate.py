@@ -6,7 +6,7 @@ import pytest
 
 from recollect.eval import DatasetError, parse_rules
 from recollect.eval.gate import Rule, check_rules, judge
-from recollect.eval.metrics import Figure
+from recollect.eval.metrics import Figure, figure
 
 OVERALL = {"recall@10": Figure(0.8, 0.7, 0.9, 50), "forbidden@10": Figure(0.1, 0, 0.2, 10)}
 BY_CATEGORY = {"multi-hop": {"recall@10": Figure(0.6, 0.5, 0.7, 20)}}
@@ -52,6 +52,21 @@ def test_a_rule_that_cannot_be_read_is_refused(text: str) -> None:
 )
 def test_a_figure_is_held_to_its_bound(text: str, passed: bool) -> None:
     assert [v.passed for v in judge(parse_rules(text), OVERALL, BY_CATEGORY)] == [passed]
+
+
+def test_a_figure_that_meets_its_bound_is_not_failed_by_rounding() -> None:
+    met = {"recall@10": figure([0.6] * 10, seed=0), "forbidden@10": figure([0.1] * 3, seed=0)}
+    rules = parse_rules("recall@10=0.6, forbidden@10<=0.1")
+    assert [verdict.passed for verdict in judge(rules, met, {})] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.8, "0.800"), (0.7, "0.700"), (0.79961, "0.7996"), (0.7999961, "0.799996")],
+)
+def test_a_figure_is_shown_so_that_one_sees_whether_it_passed(value: float, shown: str) -> None:
+    verdict, *_ = judge(parse_rules("mrr=0.8"), {"mrr": Figure(value, 0, 1, 9)}, {})
+    assert verdict.shown == shown
 
 
 @pytest.mark.parametrize("text", ["recall@7=0", "recall@10[unheard-of]=0"])

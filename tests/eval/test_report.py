@@ -92,6 +92,12 @@ def test_misses_name_the_evidence_that_was_not_found(report: Report) -> None:
     assert [(m.query, m.missing) for m in report.misses] == [("ana sold", ("2",))]
 
 
+def test_what_a_trick_question_twists_is_no_miss() -> None:
+    trick = Query("q", "when was it sold", ("1",), answerable=False)
+    bank = replace(DATASET.banks[0], queries=(trick,))
+    assert evaluate(replace(DATASET, banks=(bank,)), WordOverlap()).misses == ()
+
+
 def test_the_report_is_plain_json(report: Report) -> None:
     assert orjson.loads(orjson.dumps(report.as_dict()))["overall"]["recall@1"]["queries"] == 2
 
@@ -103,6 +109,12 @@ def test_the_html_loads_nothing_and_runs_nothing(report: Report) -> None:
     assert "failed: recall@1" in page
 
 
+def test_categories_and_parts_are_plotted_at_a_cut_off_that_was_measured() -> None:
+    report = evaluate(DATASET, WordOverlap(), ks=(1, 5))
+    page = render(replace(report, ablations={"only rank": report.overall}))
+    assert page.count('aria-label="recall@5"') == 2
+
+
 def test_the_html_escapes_what_users_wrote() -> None:
     hostile = Dataset(
         "<i>x</i>", (Bank("a", (Unit("1", "x"),), (Query("q", "<b>y</b>", ("1",)),)),)
@@ -110,6 +122,11 @@ def test_the_html_escapes_what_users_wrote() -> None:
     page = render(evaluate(hostile, WordOverlap()))
     assert "<b>y</b>" not in page
     assert "<i>x</i>" not in page
+
+
+def test_a_name_too_long_for_a_plot_is_seen_to_be_cut() -> None:
+    assert "a" * 29 + "…<" in bars("t", [Bar("a" * 31, 0.5)])
+    assert "a" * 30 + "<" in bars("t", [Bar("a" * 30, 0.5)])
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,16 @@ def test_a_session_in_two_batches_keeps_all_its_units(memory: recollect.Recollec
     assert memory.bank("b").memories == len(units)
 
 
+def test_a_document_named_as_retain_names_it_keeps_all_its_units(
+    memory: recollect.Recollect,
+) -> None:
+    texts = [f"Person {i} repaired engine number {i * 37}." for i in range(BATCH + 5)]
+    named = [{"document_id": "a" if i < 3 or i > BATCH else "b"} for i in range(len(texts))]
+    units = [Unit(f"u{i}", texts[i], fields=named[i]) for i in range(len(texts))]
+    Recollect(memory).index(Bank("b", tuple(units), ()))
+    assert memory.bank("b").memories == len(units)
+
+
 def test_a_unit_said_twice_is_found_by_either_id(memory: recollect.Recollect) -> None:
     units = (Unit("first", "Ana repaired the kayak."), Unit("again", "Ana repaired the kayak."))
     bank = Bank("b", units, (Query("q", "Who repaired the kayak?", ("again",)),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from recollect.cli.arguments import Force, stdin_bytes
 from recollect.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping
 
     from rich.console import Console
     from rich.table import Table
@@ -121,19 +122,30 @@ def _dataset(
     from recollect.eval.trouble import DatasetError
 
     dataset = _loaded(file, form)
+    name = repr(dataset.name)
+    _must_ask(dataset, f"{name} holds no query to ask", "docs/eval.md shows the format")
     if split is not None:
         if split not in tuple(Split):
             raise DatasetError(f"unknown split {split!r}", hint="one of " + ", ".join(Split))
         dataset = select(dataset, Split(split))
-    if not any(True for _ in dataset.queries):
-        raise DatasetError(
-            f"{file.name} holds no query to ask", hint="docs/eval.md shows the format"
-        )
+        none = f"no query of {name} is in the {split} split"
+        _must_ask(dataset, none, "a set without splits is reported as a whole")
     if banks and not any(True for _ in dataset.units):
         dataset = _of_bank(dataset, banks)
     elif banks:
+        asked = ", ".join([bank.id for bank in dataset.banks if bank.queries][:10])
         dataset = only_banks(dataset, banks)
+        none = f"no query of {name} is for {', '.join(banks)}"
+        _must_ask(dataset, none, f"banks with queries: {asked}")
     return dataset if sample is None else some_queries(dataset, sample)
+
+
+def _must_ask(dataset: Dataset, none: str, hint: str) -> None:
+    """A build must not pass because nothing was asked."""
+    from recollect.eval.trouble import DatasetError
+
+    if not any(True for _ in dataset.queries):
+        raise DatasetError(none, hint=hint)
 
 
 def _loaded(file: Path, form: str) -> Dataset:
@@ -151,17 +163,22 @@ def _loaded(file: Path, form: str) -> Dataset:
 
 
 def _of_bank(dataset: Dataset, banks: list[str]) -> Dataset:
-    """Queries alone, to be asked of a bank that exists already."""
+    """Queries alone, to be asked of a bank that exists already: those of some banks of the file, or
+    those of its only one, whichever bank they are for."""
     from dataclasses import replace
 
+    from recollect.eval.data import only_banks
     from recollect.eval.trouble import DatasetError
 
-    if len(banks) != 1 or len(dataset.banks) != 1:
+    if len(dataset.banks) > 1:
+        return only_banks(dataset, banks)
+    if len(banks) > 1:
         raise DatasetError(
-            "queries without units need exactly one --bank",
-            hint="the bank of your store that they are asked of",
+            "queries without units are asked of one bank",
+            hint="give --bank once, or name the bank of each query in the file",
         )
-    return replace(dataset, banks=(replace(dataset.banks[0], id=banks[0]),))
+    only = tuple(replace(bank, id=banks[0]) for bank in dataset.banks)
+    return replace(dataset, banks=only)
 
 
 def _measure(
@@ -179,7 +196,7 @@ def _measure(
     from recollect.eval.systems import Recollect
 
     owned = any(True for _ in dataset.units)
-    with session.own_store() if owned else session.existing_store() as memory:
+    with _told(), session.own_store() if owned else session.existing_store() as memory:
         memory.warm()  # loading models is no part of a recall
         system = Recollect(memory, options, progress=_progress)
         for bank in () if owned else dataset.banks:
@@ -188,8 +205,16 @@ def _measure(
         if ablated:
             parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
             report = replace(report, ablations=parts)
-    _progress("", 0, 0)
     return report
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """However it ends, what is said next has the line of the progress to itself."""
+    try:
+        yield
+    finally:
+        _progress("", 0, 0)
 
 
 def _cut_offs(text: str) -> tuple[int, ...]:
@@ -224,7 +249,7 @@ def _publish(
         _print(report)
     for verdict in verdicts:
         word = "passed" if verdict.passed else "FAILED"
-        typer.echo(f"{word}: {verdict.rule} (is {verdict.value:.3f})", err=True)
+        typer.echo(f"{word}: {verdict.rule} (is {verdict.shown})", err=True)
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -262,7 +287,9 @@ def _print(report: Report) -> None:
 
 
 def _shown(measures: Iterable[str], report: Report) -> list[str]:
-    k = 10 if 10 in report.ks else max(report.ks)
+    from recollect.eval.report import headline
+
+    k = headline(report)
     return [m for m in (name.format(k=k) for name in measures) if m in report.overall]
 
 

@@ -13,7 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from recollect.eval.data import Bank, Dataset, Query, Unit, check, json_lines, read_json, text_of
+from recollect.eval.data import (
+    Bank,
+    Dataset,
+    Query,
+    Unit,
+    check,
+    json_lines,
+    read_json,
+    text_of,
+    texts_of,
+)
 from recollect.eval.splits import Split, scifact
 from recollect.eval.times import read_time
 from recollect.eval.trouble import DatasetError, reading
@@ -27,7 +37,10 @@ def _each(records: Sequence[Json], kind: str, read: Callable[[Json, int], Bank])
         raise DatasetError(f"the file is not a list of {kind}s", hint="see docs/eval.md")
     for place, record in enumerate(records, start=1):
         with reading(f"{kind} {place}"):
-            yield read(record, place)
+            bank = read(record, place)
+            if bank.queries and not bank.units:  # they would be asked of the user's own store
+                raise DatasetError("it holds no turn to remember", hint="is the file whole?")
+        yield bank
 
 
 # --- LoCoMo ------------------------------------------------------------------------------
@@ -133,16 +146,14 @@ def _longmemeval_bank(question: Json, _: int) -> Bank:
 
 def _longmemeval_units(question: Json) -> Iterator[tuple[Unit, bool]]:
     """The turns in which something was said, and whether each holds the answer."""
-    sessions = zip(
-        question["haystack_session_ids"],
-        question["haystack_dates"],
-        question["haystack_sessions"],
-        strict=True,
-    )
-    for position, (session, date, turns) in enumerate(sessions):
+    lists = [question[f"haystack_{of}"] for of in ("session_ids", "dates", "sessions")]
+    if len(set(map(len, lists))) > 1:
+        counted = "{} session ids, {} dates and {} sessions".format(*map(len, lists))
+        raise DatasetError(f"its haystack has {counted}", hint="each session has one of each")
+    for position, (session, date, turns) in enumerate(zip(*lists, strict=True)):
         for number, turn in enumerate(turns):
             with reading(f"session {position + 1}, turn {number + 1}"):
-                if not turn["content"]:
+                if not turn["content"] or str(turn["content"]).isspace():
                     continue
                 id = f"{position}:{session}:{number}"
                 unit = _role_unit(id, turn, read_time(date), session=str(session))
@@ -218,7 +229,7 @@ def _conversation_bank(group: Json, *, mask: bool) -> Bank:
 
 def _conversation_query(question: Json, *, mask: bool) -> Query:
     asked = read_time(question.get("when") or question.get("ask_time"), end=True)
-    gold = tuple(dict.fromkeys(map(str, question["evidence"])))
+    gold = _named(question, "evidence")
     category = str(question["category"])
     if category.islower() and category not in _QUESTION_WORDS:
         category = "other"  # FriendsQA's category is the first word, whatever it is
@@ -243,9 +254,7 @@ def corpus(folder: Path, name: str | None = None) -> Dataset:
     passages = [unit for path in _parts(folder, "corpus") for unit in _read(path, _passage)]
     units = tuple(unit for unit in passages if unit.text.strip())
     if name == "timeqa":
-        return _timeqa(
-            units, [q for path in _parts(folder, "queries") for _, q in json_lines(path)]
-        )
+        return _timeqa(units, folder)
     if name == "scifact":
         return _scifact(units, folder)
     empty = {unit.id for unit in passages} - {unit.id for unit in units}  # Cranfield has two
@@ -257,6 +266,13 @@ def corpus(folder: Path, name: str | None = None) -> Dataset:
     banks = (Bank(name, units, queries),)
     check(banks)
     return Dataset(name, banks)
+
+
+def _named(record: Json, key: str) -> tuple[str, ...]:
+    """Ids, each once; a file of these shapes always has them."""
+    if key not in record:
+        raise KeyError(key)
+    return tuple(dict.fromkeys(texts_of(record, key)))
 
 
 Read = TypeVar("Read")
@@ -278,7 +294,7 @@ def _passage(record: Json) -> Unit:
 
 
 def _corpus_query(record: Json, category: str | None = None) -> Query:
-    gold = tuple(dict.fromkeys(map(str, record["gold"])))
+    gold = _named(record, "gold")
     return Query(
         id=str(record["id"]),
         text=text_of(record, "question"),
@@ -294,27 +310,30 @@ def _hops(query_id: str) -> str:
     return f"{hop[1]}-hop" if hop else "all"
 
 
-def _timeqa(units: Sequence[Unit], records: Sequence[Json]) -> Dataset:
+def _timeqa(units: Sequence[Unit], folder: Path) -> Dataset:
     """One bank an article; the splits go by article and the benchmark pools what it keeps."""
     articles: dict[str, list[Unit]] = {}
     for unit in units:
         articles.setdefault(unit.id.rsplit("#", 1)[0], []).append(unit)
     asked: dict[str, list[Query]] = {}
-    for record in records:
-        asked.setdefault(str(record["doc"]), []).append(_corpus_query(record, "time"))
+    for path in _parts(folder, "queries"):
+        for doc, query in _read(path, lambda r: (str(r["doc"]), _corpus_query(r, "time"))):
+            asked.setdefault(doc, []).append(query)
     banks = tuple(Bank(doc, tuple(us), tuple(asked.get(doc, ()))) for doc, us in articles.items())
     check(banks)
     return Dataset("timeqa", banks)
+
+
+def _claim(record: Json) -> Query:
+    # the usual SciFact figure takes every cited abstract as relevant
+    return _corpus_query({**record, "gold": record.get("cited") or record["gold"]}, "claim")
 
 
 def _scifact(units: tuple[Unit, ...], folder: Path) -> Dataset:
     asked: dict[Split, list[Query]] = {split: [] for split in Split}
     for path in _parts(folder, "queries"):
         part = path.name.split(".")[0].removeprefix("queries_")
-        for _, record in json_lines(path):
-            # the usual SciFact figure takes every cited abstract as relevant
-            cited = {**record, "gold": record.get("cited") or record["gold"]}
-            asked[scifact(part)].append(_corpus_query(cited, "claim"))
+        asked[scifact(part)] += _read(path, _claim)
     banks = tuple(Bank(split.value, units, tuple(queries)) for split, queries in asked.items())
     check(banks)
     return Dataset("scifact", banks)

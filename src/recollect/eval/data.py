@@ -93,8 +93,8 @@ def read_jsonl(path: str | Path, name: str | None = None) -> Dataset:
     units: dict[str, list[Unit]] = {}
     queries: dict[str, list[Query]] = {}
     for number, record in json_lines(path):
-        bank = str(record.get("bank", DEFAULT_BANK))
         with reading(f"line {number} of {path.name}"):
+            bank = _name_of(record, "bank", DEFAULT_BANK)
             if "unit" in record:
                 units.setdefault(bank, []).append(_unit(record))
             elif "query" in record:
@@ -135,23 +135,43 @@ def check(banks: Sequence[Bank]) -> None:
                 hint="banks in the file: " + ", ".join(b.id for b in banks[:10] if b.units),
             )
         _check_texts(bank)
+        _check_wanted(bank)
         _check_ids(bank)
 
 
 def _check_texts(bank: Bank) -> None:
     for kind, one in (*(("unit", u) for u in bank.units), *(("query", q) for q in bank.queries)):
         if not one.text.strip():
-            raise DatasetError(f"{kind} {one.id!r} of bank {bank.id!r} has no text")
+            raise DatasetError(
+                f"{kind} {one.id!r} of bank {bank.id!r} has no text",
+                hint="give it one, or leave it out",
+            )
+
+
+def _check_wanted(bank: Bank) -> None:
+    """What is gold does not count as forbidden: a gate on both at once could not fail."""
+    for query in bank.queries:
+        if both := [id for id in query.gold if id in query.forbidden]:
+            raise DatasetError(
+                f"query {query.id!r} of bank {bank.id!r} wants and forbids the same: {both[:5]}",
+                hint="an id is in gold or in forbidden",
+            )
 
 
 def _check_ids(bank: Bank) -> None:
     counted = Counter(unit.id for unit in bank.units)
     if twice := [id for id, times in counted.items() if times > 1]:
-        raise DatasetError(f"bank {bank.id!r} has two units with the same id, {twice[0]!r}")
+        raise DatasetError(
+            f"bank {bank.id!r} has two units with the same id, {twice[0]!r}",
+            hint="gold could mean either: give each an id of its own",
+        )
     if not counted:
         return  # queries alone: their gold names memories of a bank that exists already
     if lost := [u.id for u in bank.units if u.superseded_by and u.superseded_by not in counted]:
-        raise DatasetError(f"units superseded by unknown ones: {lost[:5]}")
+        raise DatasetError(
+            f"units superseded by unknown ones: {lost[:5]}",
+            hint="superseded_by is the id of a unit in the same bank",
+        )
     _check_successors(bank)
     for query in bank.queries:
         if unknown := [id for id in (*query.gold, *query.forbidden) if id not in counted]:
@@ -223,17 +243,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     hint="docs/eval.md shows the format",
                 ) from cause
             if not isinstance(record, dict):
-                raise DatasetError(f"line {number} of {path.name} is not a JSON object")
+                raise DatasetError(
+                    f"line {number} of {path.name} is not a JSON object",
+                    hint="docs/eval.md shows the format",
+                )
             yield number, cast(dict[str, Any], record)
 
 
 def is_lines(path: Path) -> bool:
-    """By its name, or because its first line is a unit or a query, whatever it is called."""
+    """By its name, or because its first line that is not blank is a unit or a query, whatever it is called."""
     if {".jsonl", ".ndjson"} & set(path.suffixes):
         return True
     with _opened(path) as lines:
+        written = (line.removeprefix(BOM_UTF8).strip() for line in lines)
         try:
-            first = orjson.loads(next(iter(lines), b"").removeprefix(BOM_UTF8))
+            first = orjson.loads(next(filter(None, written), b""))
         except orjson.JSONDecodeError:
             return False
     return isinstance(first, dict) and ("unit" in first or "query" in first)
@@ -278,7 +302,7 @@ def _unit(record: Mapping[str, Any]) -> Unit:
         time=read_time(record.get("time")),
         session=_text_or_none(record.get("session")),
         context=_text_or_none(record.get("context")),
-        tags=_listed(record, "tags"),
+        tags=texts_of(record, "tags"),
         superseded_by=_text_or_none(record.get("superseded_by")),
         fields={key: value for key, value in record.items() if key not in _UNIT_KEYS},
     )
@@ -286,7 +310,7 @@ def _unit(record: Mapping[str, Any]) -> Unit:
 
 _JUDGED_BY = ("gold", "forbidden", "category", "time", "as_of", "tags", "tags_match", "bank")
 # What the verbs call it: an old "last week" would count from today, and nobody would notice.
-_ELSEWHERE = {"timestamp": "time", "query_timestamp": "time"}
+_ELSEWHERE = {"timestamp": "time", "query_timestamp": "time", "query_time": "time"}
 
 
 def _check_keys(record: Mapping[str, Any]) -> None:
@@ -295,31 +319,33 @@ def _check_keys(record: Mapping[str, Any]) -> None:
         if key in _JUDGED_BY:
             continue
         near = get_close_matches(key, _JUDGED_BY, 1, 0.66)
+        if key != "answerable":  # an `answer` is less like it than that
+            near += get_close_matches(key, ["answerable"], 1, 0.85)
         if meant := _ELSEWHERE.get(key) or next(iter(near), None):
             raise DatasetError(f"a query has no {key!r}", hint=f"is {meant!r} meant?")
 
 
 def _query(record: Mapping[str, Any], default_id: str) -> Query:
     _check_keys(record)
-    gold = _listed(record, "gold")
+    gold = texts_of(record, "gold")
     # an explicit empty list says "nothing here answers this"; a missing key says "not judged"
     judged: bool | None = None if record.get("gold") is None else bool(gold)
     answerable = record.get("answerable", judged)
     if not isinstance(answerable, bool | None):
         raise DatasetError(f"answerable is {answerable!r}", hint="write true or false")
-    match = str(record.get("tags_match", "any"))
+    match = _name_of(record, "tags_match", "any")
     if match not in get_args(TagsMatch):
         ways = ", ".join(get_args(TagsMatch))
         raise DatasetError(f"tags_match is {match!r}", hint=f"one of {ways}")
     return Query(
-        id=str(record.get("id", default_id)),
+        id=_name_of(record, "id", default_id),
         text=text_of(record, "query"),
         gold=gold,
-        forbidden=_listed(record, "forbidden"),
-        category=str(record.get("category", "all")),
+        forbidden=texts_of(record, "forbidden"),
+        category=_name_of(record, "category", "all"),
         time=read_time(record.get("time")),
         as_of=read_time(record.get("as_of"), end=True),
-        tags=_listed(record, "tags"),
+        tags=texts_of(record, "tags"),
         tags_match=match,
         answerable=answerable,
     )
@@ -331,13 +357,22 @@ def _id_of(record: Mapping[str, Any], key: str) -> str:
     return str(id)
 
 
+def _name_of(record: Mapping[str, Any], key: str, default: str) -> str:
+    """Programs write null for what they leave out; it is no name."""
+    if (name := record.get(key)) is None:
+        return default
+    if isinstance(name, list | dict):
+        raise DatasetError(f"{key} is {name!r}, not a name", hint=f'write "{key}": "…"')
+    return str(name)
+
+
 def text_of(record: Mapping[str, Any], key: str) -> str:
     if not isinstance(text := record[key], str):
-        raise DatasetError(f"{key} is {text!r}, not a text")
+        raise DatasetError(f"{key} is {text!r}, not a text", hint=f'write "{key}": "…"')
     return text
 
 
-def _listed(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def texts_of(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """A text in place of a list would be read letter by letter, and nobody would notice."""
     values: Any = record.get(key)
     if values is None:

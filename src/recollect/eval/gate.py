@@ -15,6 +15,7 @@ _RULE = re.compile(
 )
 _BETWEEN = re.compile(r"[,;](?![^\[]*\])")  # a category may hold a comma
 _LOWER_IS_BETTER = "forbidden"
+_ROUNDING = 1e-9  # the mean of ten times 0.6 is a little less than 0.6
 _EXAMPLE = 'write e.g. "recall@10=0.8, forbidden@10<=0"'
 
 
@@ -24,6 +25,11 @@ class Rule:
     bound: float
     at_most: bool = False
     category: str | None = None
+
+    def holds(self, value: float) -> bool:
+        if self.at_most:
+            return value <= self.bound + _ROUNDING
+        return value >= self.bound - _ROUNDING
 
     def __str__(self) -> str:
         where = f"[{self.category}]" if self.category else ""
@@ -35,6 +41,12 @@ class Verdict:
     rule: Rule
     value: float
     passed: bool
+
+    @property
+    def shown(self) -> str:
+        """Three digits, or as many more as it takes to see why it passed or did not."""
+        texts = (f"{self.value:.{digits}f}" for digits in range(3, 10))
+        return next((t for t in texts if self.rule.holds(float(t)) is self.passed), str(self.value))
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
@@ -103,4 +115,4 @@ def _judge(
     if rule.metric not in figures:
         raise _unmeasured(rule.metric, figures)
     value = figures[rule.metric].value
-    return Verdict(rule, value, value <= rule.bound if rule.at_most else value >= rule.bound)
+    return Verdict(rule, value, rule.holds(value))

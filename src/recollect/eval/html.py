@@ -7,7 +7,7 @@ from html import escape
 
 from recollect.eval.gate import Verdict
 from recollect.eval.metrics import Figure
-from recollect.eval.report import TIMES, Report, remarks, times
+from recollect.eval.report import TIMES, Report, headline, remarks, times
 from recollect.eval.svg import Bar, bars
 
 _CSS = """
@@ -45,7 +45,7 @@ def _categories(report: Report) -> Iterable[str]:
     if len(report.by_category) < 2:
         return
     yield "<h2>By category</h2>"
-    for name in ("recall@10", "ndcg@10"):
+    for name in (f"recall@{headline(report)}", "ndcg@10"):
         rows = [
             _bar(c, figures[name]) for c, figures in report.by_category.items() if name in figures
         ]
@@ -59,7 +59,7 @@ def _ablations(report: Report) -> Iterable[str]:
         return
     shown = {"shipped": report.overall, **report.ablations}
     yield "<h2>What each part is worth</h2>"
-    for name in ("recall@10", "ndcg@10"):
+    for name in (f"recall@{headline(report)}", "ndcg@10"):
         rows = [_bar(part, figures[name]) for part, figures in shown.items() if name in figures]
         if rows:
             yield bars(name, rows)
@@ -91,7 +91,7 @@ def _misses(report: Report) -> Iterable[str]:
 def _gate(verdicts: Sequence[Verdict]) -> Iterable[str]:
     for verdict in verdicts:
         word, style = ("passed", "good") if verdict.passed else ("failed", "bad")
-        yield f'<p class="{style}">{word}: {escape(str(verdict.rule))} (is {verdict.value:.3f})</p>'
+        yield f'<p class="{style}">{word}: {escape(str(verdict.rule))} (is {verdict.shown})</p>'
 
 
 def _table(first: str, rows: Mapping[str, Mapping[str, Figure]]) -> str:

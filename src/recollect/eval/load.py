@@ -11,6 +11,7 @@ from recollect.eval.precisionmem import precisionmem
 from recollect.eval.trouble import DatasetError
 
 FORMATS = ("auto", "jsonl", "locomo", "longmemeval", "conversations", "corpus", "precisionmem")
+FOLDERS = ("corpus", "precisionmem")
 
 
 def load(path: str | Path, form: str = "auto") -> Dataset:
@@ -20,6 +21,9 @@ def load(path: str | Path, form: str = "auto") -> Dataset:
         raise DatasetError(f"unknown format {form!r}", hint="one of " + ", ".join(FORMATS))
     if not path.exists():
         raise DatasetError(f"there is no file {path}", hint="check the path")
+    if form != "auto" and path.is_dir() is not (form in FOLDERS):
+        what, needed = ("folder", "file") if path.is_dir() else ("file", "folder")
+        raise DatasetError(f"{path} is a {what}", hint=f"--format {form} reads a {needed}")
     if path.is_dir():
         path = path.absolute()  # "." has no name, and a corpus is named by its folder
     if form == "auto":

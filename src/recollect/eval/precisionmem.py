@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.eval.data import Bank, Dataset, Query, Unit, check, read_json
 from recollect.eval.times import read_time
+from recollect.eval.trouble import DatasetError, reading
 
 Json = Mapping[str, Any]
 _EVERYWHERE = "user:universal"
@@ -20,14 +21,21 @@ def precisionmem(folder: Path) -> Dataset:
     beliefs: list[Json] = read_json(folder / "beliefs.seed.json.gz")
     cases: list[Json] = read_json(folder / "retrieval.cases.json.gz")
     sessions: list[Json] = read_json(folder / "session-retrieval.cases.json.gz")
+    with reading(folder.name):
+        banks = tuple(_banks(beliefs, cases, sessions))
+    check(banks)
+    return Dataset("precisionmem", banks)
+
+
+def _banks(beliefs: list[Json], cases: list[Json], sessions: list[Json]) -> Iterable[Bank]:
     users: dict[str, list[Unit]] = {}
     for belief in beliefs:
         users.setdefault(str(belief["user_id"]), []).append(_unit(belief))
+    if not users:
+        raise DatasetError("it holds no belief", hint="is the folder whole?")
     owner = max(users, key=lambda user: len(users[user]))
     asked = {owner: tuple(_queries(cases, sessions, {u.id for u in users[owner]}))}
-    banks = tuple(Bank(user, tuple(units), asked.get(user, ())) for user, units in users.items())
-    check(banks)
-    return Dataset("precisionmem", banks)
+    return (Bank(user, tuple(units), asked.get(user, ())) for user, units in users.items())
 
 
 def _unit(belief: Json) -> Unit:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from recollect.eval.data import Bank, Dataset, Query
+from recollect.eval.trouble import DatasetError
 
 
 class Split(StrEnum):
@@ -107,8 +108,20 @@ def select(dataset: Dataset, split: Split) -> Dataset:
     rule = _BANK_RULES.get(dataset.name)
     if rule is None:
         return replace(dataset, banks=dataset.banks if split is Split.REPORTED else ())
-    kept = (_part(dataset.name, bank, rule(bank), split) for bank in dataset.banks)
+    kept = (
+        _part(dataset.name, bank, _own(dataset.name, bank, rule), split) for bank in dataset.banks
+    )
     return replace(dataset, banks=tuple(bank for bank in kept if bank is not None))
+
+
+def _own(name: str, bank: Bank, rule: Callable[[Bank], Split]) -> Split:
+    try:
+        return rule(bank)
+    except (KeyError, IndexError, ValueError) as cause:  # a file of somebody's own, of that name
+        raise DatasetError(
+            f"{bank.id!r} is no bank of the set {name!r}, which has splits",
+            hint="if this is another set, rename its file or leave out --split",
+        ) from cause
 
 
 def _part(name: str, bank: Bank, own: Split, wanted: Split) -> Bank | None:

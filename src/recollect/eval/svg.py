@@ -33,7 +33,7 @@ def bars(title: str, rows: Sequence[Bar], *, unit: str = "", colour: str = COLOU
         y = 30 + i * step
         long = width * row.value / top
         parts.append(
-            f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(row.label[:30])}</text>'
+            f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(_cut(row.label))}</text>'
         )
         parts.append(
             f'<rect x="{left}" y="{y}" width="{long:.1f}" height="14" rx="2" fill="{colour}"/>'
@@ -143,6 +143,10 @@ def _power(exponent: int) -> str:
         if exponent < 6
         else f"{10 ** (exponent - 6)}M"
     )
+
+
+def _cut(label: str, limit: int = 30) -> str:
+    return label if len(label) <= limit else label[: limit - 1] + "…"
 
 
 def _short(value: float) -> str:

@@ -112,7 +112,7 @@ class Recollect:
         for batch in batches(bank.units):
             with _telling_of(batch):
                 outcome = self._memory.retain(bank.id, [item(unit, begun) for unit in batch])
-            begun |= {unit.session for unit in batch if unit.session}
+            begun |= {document for unit in batch if (document := _document(unit))}
             for unit, made in zip(batch, outcome.items, strict=True):
                 self._remember(bank.id, unit.id, made.memory_ids)
             done += len(batch)
@@ -237,12 +237,19 @@ def batches(units: Sequence[Unit]) -> Iterable[list[Unit]]:
     """About BATCH units at a time, a conversation not cut where that can be helped."""
     batch: list[Unit] = []
     for unit in units:
-        if len(batch) >= BATCH and (unit.session is None or unit.session != batch[-1].session):
+        document = _document(unit)
+        if len(batch) >= BATCH and (document is None or document != _document(batch[-1])):
             yield batch
             batch = []
         batch.append(unit)
     if batch:
         yield batch
+
+
+def _document(unit: Unit) -> str | None:
+    """Its session, or what the unit calls its document itself, in the word that retain has."""
+    named = unit.fields.get("document_id", unit.session)
+    return named if isinstance(named, str) else None  # whatever else it is, retain refuses
 
 
 def item(unit: Unit, begun: Collection[str] = ()) -> dict[str, Any]:
@@ -253,7 +260,7 @@ def item(unit: Unit, begun: Collection[str] = ()) -> dict[str, Any]:
         "timestamp": unit.time,
         "document_id": unit.session,
         "tags": list(unit.tags),
-        "update_mode": "append" if unit.session in begun else None,
+        "update_mode": "append" if _document(unit) in begun else None,
     }
     given = {key: value for key, value in optional.items() if value}
     return {"text": unit.text, **given, "metadata": {"unit": unit.id}, **unit.fields}
