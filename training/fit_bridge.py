@@ -46,13 +46,15 @@ VARIANTS: tuple[dict[str, float], ...] = (
     {},
     {"LONG": NEVER, "LIKEST": 0},  # names alone
     {"COMMON": 0},  # likeness alone
+    {"ABOUT": 0},
+    {"ABOUT": 0.7},
     {"SAME_DAY": 0},  # names and likeness
     {"LIKEST": 0},
     {"LIKEST": 0.7},
     {"LIKEST": 1},
     {"LONG": 1, "LIKEST": 0},  # likeness in full for short questions, too
-    {"LIFT": 0.8},
-    {"LIFT": 1},
+    {"LIFT": 0.5},
+    {"LIFT": 0.95},
     {"CEILING": 0.1},
     {"CEILING": 0.6},
     {"CEILING": 0.99},

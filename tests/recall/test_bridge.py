@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import cast
@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from recollect import Recollect
 from recollect.language.entities import EntityResolver
 from recollect.recall.boost import DAY
-from recollect.recall.bridge import CEILING, COMMON, LONG, PLAIN, bridge
+from recollect.recall.bridge import CEILING, COMMON, LONG, PLAIN, bridge, subject
 from recollect.recall.pool import Pool
 from recollect.recall.request import recall_request
 from recollect.recall.understand import understand
 from recollect.storage.base import Floats, Keys, View
-from recollect.types import Explanation
+from recollect.types import Explanation, Memory
 
 from .columns import columns as columns_of
 from .columns import pool as ranking
@@ -34,8 +34,10 @@ BAR = 0.2
 class Named:
     """A view that knows what its memories name and where their vectors point."""
 
-    def __init__(self, names: Sequence[Sequence[int]], vectors: Floats | None) -> None:
-        self._names = names
+    def __init__(
+        self, names: Sequence[Sequence[int]], vectors: Floats | None, texts: Sequence[str] = ()
+    ) -> None:
+        self._names, self._texts = names, texts
         self._vectors = np.eye(len(names), dtype=np.float32) if vectors is None else vectors
 
     def entities_of(self, keys: Keys) -> list[list[int]]:
@@ -43,6 +45,13 @@ class Named:
 
     def vectors(self, keys: Keys) -> Floats:
         return self._vectors[keys - 1]
+
+    def load(self, keys: Iterable[int]) -> dict[int, Memory]:
+        return {key: self._memory(key) for key in keys if self._texts}
+
+    def _memory(self, key: int) -> Memory:
+        names = tuple(f"Name{number}" for number in self._names[key - 1])
+        return Memory(id=str(key), bank="b", text=self._texts[key - 1], entities=names)
 
 
 def bridged(
@@ -52,13 +61,14 @@ def bridged(
     text: str = SHORT,
     asked: Sequence[int] = (),
     vectors: Floats | None = None,
+    texts: Sequence[str] = (),
     limit: int = 300,
     **columns: Sequence[int],
 ) -> Pool:
     """The candidates' relevance, best first, and the numbers of the names that each holds."""
     request = recall_request(text, now=datetime(2026, 11, 15, tzinfo=UTC))
     query = replace(understand(request, EntityResolver([])), entities=tuple(asked))
-    view = cast(View, Named(names, vectors))
+    view = cast(View, Named(names, vectors, texts))
     candidates = ranking(relevance, [1] * len(names))
     candidates = replace(candidates, columns=columns_of(candidates.keys, **columns))
     return bridge(view, query, candidates, limit, BAR)
@@ -95,6 +105,41 @@ def test_a_memory_of_many_names_is_about_none_of_them() -> None:
     assert about.relevance[1] > lists.relevance[1]
 
 
+MANY = [[7], [7, 1, 2, 3, 4, 5], [7, 11, 12, 13, 14, 15], [9]]
+
+
+def test_what_begins_with_the_name_of_a_hit_tells_of_it() -> None:
+    texts = ["It was Name7.", "The Name7 is many things.", "Among others there is Name7.", "Name9"]
+    pool = bridged([0.6, 0.01, 0.01, 0.01], MANY, texts=texts)
+    assert pool.relevance[1] > 2 * pool.relevance[2]
+
+
+def test_a_longer_word_is_not_the_name_it_begins_with() -> None:
+    texts = ["It was Name7.", "Name77 is many things.", "Name7's end", "Name9"]
+    pool = bridged([0.6, 0.01, 0.01, 0.01], MANY, texts=texts)
+    assert pool.relevance[2] > 2 * pool.relevance[1]
+
+
+def test_the_more_tell_of_a_name_the_less_each_is_lifted() -> None:
+    few, many = (
+        bridged([0.6] + [0.01] * 9, [[7]] + [[7, 1, 2, 3, 4]] * 9, texts=["It", *texts])
+        for texts in (["Name7"] * 2 + ["It"] * 7, ["Name7"] * 9)
+    )
+    assert few.relevance[1] > many.relevance[1]
+
+
+def test_to_tell_of_who_was_asked_for_leads_nowhere() -> None:
+    texts = ["Name5 met Name7.", "Name5 and Name7", "It was Name7."]
+    pool = bridged([0.6, 0.01, 0.01], [[5, 7], [5, 7], [7, 8]], asked=[5], texts=texts)
+    without = bridged([0.6, 0.01, 0.01], [[5, 7], [5, 7], [7, 8]], asked=[5])
+    assert pool.relevance[1] == without.relevance[1]
+
+
+def test_a_title_says_what_a_memory_tells_of() -> None:
+    memory = Memory(id="1", bank="b", text="It won twice.", title="Name7", entities=("A", "Name7"))
+    assert subject(memory, [1, 7]) == 7
+
+
 def test_what_was_lifted_leads_on() -> None:
     pool = bridged([0.6, 0.01, 0.01, 0.011], [[7], [7, 8], [8], [9]])
     assert lifted(pool) == [1, 2]
@@ -124,7 +169,7 @@ def test_where_all_are_alike_the_likest_is_lifted_further_for_a_long_request() -
     alike = [0.7 - 0.001 * n for n in range(40)]
     among = bridged([0.6] + [0.01] * 41, [[]] * 42, text=REQUEST, vectors=around(0.8, *alike))
     alone = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=around(0.8))
-    assert among.relevance[1] > 1.1 * among.relevance[2:].max()
+    assert among.relevance[1] > 1.5 * among.relevance[2] > 1.4 * among.relevance[41]
     assert among.relevance[1] > alone.relevance[1]  # there it has nobody to stand out from
 
 

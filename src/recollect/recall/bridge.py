@@ -5,7 +5,8 @@ these words; the memory that says who directed *Heat* names him. And a long requ
 several places that tell of one thing. So the best hits are bridges. A candidate is lifted towards one
 
 - for a name that both hold and nobody asked for: the further, the rarer the name is among the candidates
-  and the fewer other names the candidate holds;
+  and the fewer other names the candidate holds. One that begins with the name tells of it ("Michael Mann is
+  an American director"), however many others it holds;
 - for its likeness, if the query is long: a short question has its answer in one place, and what is
   like that is not the answer. Where everything is alike, as in notes of one project, it is the
   likest that belong to the bridge;
@@ -19,7 +20,9 @@ an answer. What was lifted can be the next bridge.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -30,13 +33,15 @@ from recollect.recall.boost import DAY
 from recollect.recall.pool import Bridged, Numbers, Pool
 from recollect.recall.relevance import sigmoid
 from recollect.recall.understand import Query
-from recollect.storage.base import NO_TIME, Columns, Floats, View
+from recollect.storage.base import NO_TIME, Columns, Floats, Keys, View
 from recollect.storage.ranking import distinct
+from recollect.types import Memory
 
 # As `python -m training.fit_bridge` has them.
 BRIDGES = 3
-LIFT = 0.95  # of the way, at most
+LIFT = 0.8  # of the way, at most
 CEILING = 0.35
+ABOUT = 1.0  # of that, for what tells of a name that the bridge holds, if at most one other does
 COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
 LONG = 20  # words of a query from which on likeness counts in full
@@ -46,6 +51,8 @@ AMONG = 30  # others: one that is no liker than the last of them is not among th
 
 Days = NDArray[np.int64]
 _NONE = -1
+_OPENING = re.compile(r"^\W*(?:the |an? )?", re.IGNORECASE)
+_OPENS = 120  # characters: no name is longer
 _EVEN = 0.03  # cosine: those that differ by less are as like as each other
 
 
@@ -55,6 +62,7 @@ class Names:
 
     row: NDArray[np.int64]
     name: NDArray[np.int64]  # numbered from 0
+    entity: NDArray[np.int64]  # of each name
     rarity: Numbers  # of each name, in (0, 1]; 0 where it leads nowhere
     held: Numbers  # how many each candidate holds, these and all others
 
@@ -64,6 +72,56 @@ class Names:
         mine[self.name[self.row == row]] = 1
         shared = np.bincount(self.row, (mine * self.rarity)[self.name], len(self.held))
         return np.tanh(shared / np.sqrt(np.maximum(self.held, 1)))
+
+    def of(self, row: int) -> frozenset[int]:
+        """The entities that this one can lead from."""
+        return frozenset(self.entity[self.name[self.row == row]].tolist())
+
+    def sharing(self, row: int) -> list[int]:
+        """The other candidates that hold one of them."""
+        sharing = distinct(self.row[np.isin(self.name, self.name[self.row == row])])
+        return sharing[sharing != row].tolist()
+
+
+class Subjects:
+    """What candidates tell of: the name that each begins with. Read from those that are asked for, once."""
+
+    def __init__(self, view: View, keys: Keys, named: Sequence[Sequence[int]]) -> None:
+        self._view, self._keys, self._named = view, keys, named
+        self._of: dict[int, int | None] = {}
+
+    def of(self, rows: Sequence[int]) -> list[int | None]:
+        unread = [row for row in rows if row not in self._of]
+        memories: Mapping[int, Memory] = {}
+        if unread:
+            memories = self._view.load(self._keys[unread].tolist())
+        for row in unread:
+            memory = memories.get(int(self._keys[row]))
+            self._of[row] = None if memory is None else subject(memory, self._named[row])
+        return [self._of[row] for row in rows]
+
+    def told(self, names: Names, row: int) -> Numbers:
+        """Of each candidate, in [0, 1]: whether it tells of a name of this one's; the less, the more others do."""
+        share, leading, rows = np.zeros(len(self._keys)), names.of(row), names.sharing(row)
+        subjects = self.of(rows)
+        often = Counter(subjects)
+        for at, of in zip(rows, subjects, strict=True):
+            if of in leading:
+                share[at] = 1 / math.log2(max(often[of], 2))
+        return share
+
+
+def subject(memory: Memory, named: Sequence[int]) -> int | None:
+    """The name that a memory begins with, the longest of several."""
+    if len(named) != len(memory.entities):
+        return None
+    opening = _OPENING.sub("", memory.title or memory.text[:_OPENS]).casefold()
+    found = [
+        (len(name), number)
+        for number, name in zip(named, map(str.casefold, memory.entities), strict=True)
+        if opening.startswith(name) and not opening[len(name) :][:1].isalnum()
+    ]
+    return max(found)[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +152,8 @@ def _standing_out(cosine: Numbers, row: int) -> Numbers:
 def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool:
     """Among the first `limit` candidates; two whose cosine is at least `bar` are alike."""
     keys = pool.keys[:limit]
-    names = leading(view.entities_of(keys), query.entities)
+    held = view.entities_of(keys)
+    names, subjects = leading(held, query.entities), Subjects(view, keys, held)
     likeness = Likeness(view.vectors(keys), bar, len(query.text.split()))
     days = days_of(pool.columns, len(keys))
     own = _logits(pool.relevance[: len(keys)])
@@ -106,7 +165,8 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
         row = int(np.where(left, reached, -np.inf).argmax())
         left[row] = False
         alike, likest = likeness.of(row)
-        share = np.maximum(names.shared_with(row), alike)
+        named = np.maximum(names.shared_with(row), ABOUT * subjects.told(names, row))
+        share = np.maximum(named, alike)
         share = LIFT * (share + (1 - share) * LIKEST * likest)
         share += (1 - share) * SAME_DAY * same_day(days, row)
         lifted = own + share * np.maximum(min(reached[row], ceiling) - own, 0)
@@ -136,7 +196,7 @@ def leading(named: Sequence[Sequence[int]], asked: Sequence[int]) -> Names:
         rarity[known == entity] = 0
     kept = np.flatnonzero(rarity[number])
     row = np.repeat(np.arange(len(named)), held)
-    return Names(row[kept], number[kept], rarity, held.astype(np.float64))
+    return Names(row[kept], number[kept], known, rarity, held.astype(np.float64))
 
 
 def days_of(columns: Columns, count: int) -> Days:
