@@ -39,6 +39,7 @@ class Service:
     failures: list[int] = field(default_factory=list)
     retry_after: str | None = None  # what it says with a failure
     cut: int = 0  # so many answers break off
+    instead: Callable[[BaseHTTPRequestHandler], None] | None = None  # answers in its place
     delay: threading.Event | None = None
     raw: bytes | None = None
     facts: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None  # of what it was told
@@ -89,6 +90,9 @@ def service() -> Iterator[Service]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             state.requests.append((self.path, body, self.headers.get("Authorization")))
+            if state.instead is not None:
+                state.instead(self)
+                return
             if state.delay is not None:
                 state.delay.wait(60)
             status = state.failures.pop(0) if state.failures else 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +190,16 @@ def test_an_unknown_scheme_is_refused() -> None:
 
 def test_an_answer_that_breaks_off_is_asked_for_again(service: Service) -> None:
     service.cut = 1
+    assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1
+    assert len(service.requests) == 2
+
+
+def test_a_failure_that_breaks_off_is_asked_again(service: Service) -> None:
+    def fail(handler: BaseHTTPRequestHandler) -> None:
+        service.instead = None
+        handler.wfile.write(b"HTTP/1.0 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nbu")
+
+    service.instead = fail
     assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1
     assert len(service.requests) == 2
 

@@ -112,7 +112,12 @@ def _retry_after(error: urllib.error.HTTPError) -> float:
 
 
 def _excerpt(error: urllib.error.HTTPError) -> str:
-    return error.read(_EXCERPT).decode("utf-8", "replace").strip() or str(error.reason)
+    """What it said with a failure, which may break off as any other answer."""
+    try:
+        said = error.read(_EXCERPT)
+    except (OSError, http.client.HTTPException):
+        said = b""
+    return said.decode("utf-8", "replace").strip() or str(error.reason)
 
 
 def _hint(code: int) -> str:
