@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -172,6 +173,23 @@ def test_a_slow_service_runs_into_the_timeout(service: Service) -> None:
     service.delay = threading.Event()
     with pytest.raises(ModelError, match="timed out"):
         Client(service.url, timeout=0.1, attempts=1).post("/embed", {"inputs": ["a"]})
+
+
+def test_an_answer_that_comes_byte_by_byte_runs_into_the_timeout(service: Service) -> None:
+    ended = threading.Event()
+
+    def trickle(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 600\r\n\r\n")
+        with suppress(OSError):  # by then nobody reads it
+            for _ in range(600):
+                handler.wfile.write(b" ")
+                if ended.wait(0.05):
+                    return
+
+    service.instead = trickle
+    with pytest.raises(ModelError, match="timed out"):
+        Client(service.url, timeout=0.5, attempts=1).post("/embed", {"inputs": ["a"]})
+    ended.set()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from recollect.models.patience import left
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _EXCERPT = 200
+_PART = 1 << 16
 
 
 class Refused(ModelError):
@@ -84,10 +85,10 @@ class Client:
             headers["Authorization"] = f"Bearer {self.key}"
         data = json.dumps(body).encode("utf-8")
         request = urllib.request.Request(target, data=data, headers=headers, method="POST")
-        with urllib.request.urlopen(
-            request, timeout=max(0.001, min(self.timeout, left()))
-        ) as answer:
-            content = answer.read()
+        seconds = max(0.001, min(self.timeout, left()))
+        until = time.monotonic() + seconds
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            content = _whole(answer, until)
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -95,6 +96,18 @@ class Client:
                 f"the model service at {target} answered with something that is not JSON",
                 hint="is this the URL of the API, not of a web page in front of it?",
             ) from error
+
+
+def _whole(answer: http.client.HTTPResponse, until: float) -> bytes:
+    """Every byte has the timeout of a socket for itself; an answer has no more than that in all."""
+    stated, content = answer.length, bytearray()
+    while part := answer.read1(_PART):
+        content += part
+        if time.monotonic() > until:
+            raise TimeoutError("timed out in the middle of its answer")
+    if stated is not None and len(content) < stated:  # `read1` does not mind
+        raise http.client.IncompleteRead(bytes(content), stated - len(content))
+    return bytes(content)
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float:
