@@ -158,6 +158,22 @@ def test_a_refusal_is_not_repeated(service: Service) -> None:
     assert len(service.requests) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_told_and_not_followed_with_the_api_key(
+    service: Service, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def redirect(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", f"{service.url}/elsewhere")
+        handler.end_headers()
+
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret")
+    service.instead = redirect
+    with pytest.raises(ModelError, match=f"it sends to {service.url}/elsewhere"):
+        load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert [path for path, _, _ in service.requests] == ["/embed"]
+
+
 def test_a_service_that_stays_down_is_named(service: Service) -> None:
     service.failures = [500] * 9
     with pytest.raises(ModelError, match=service.url):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any
 
 from recollect.errors import ModelError
@@ -32,6 +33,18 @@ class Refused(ModelError):
 
 class Unanswered(ModelError):
     """The service is not there, or too slow."""
+
+
+class _Staying(urllib.request.HTTPRedirectHandler):
+    """A redirect would ask another address without the texts, and tell it the API key."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Nowhere: the status is a refusal."""
+
+
+@cache
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_Staying)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class Client:
                 if error.code not in RETRIED:
                     raise Refused(
                         f"the model service at {target} refused the request: {last}",
-                        _hint(error.code),
+                        _hint(error),
                         error.code,
                     ) from error
                 asked = _retry_after(error)
@@ -87,7 +100,7 @@ class Client:
         request = urllib.request.Request(target, data=data, headers=headers, method="POST")
         seconds = max(0.001, min(self.timeout, left()))
         until = time.monotonic() + seconds
-        with urllib.request.urlopen(request, timeout=seconds) as answer:
+        with _opener().open(request, timeout=seconds) as answer:
             content = _whole(answer, until)
         try:
             return json.loads(content)
@@ -133,9 +146,12 @@ def _excerpt(error: urllib.error.HTTPError) -> str:
     return said.decode("utf-8", "replace").strip() or str(error.reason)
 
 
-def _hint(code: int) -> str:
-    if code in (401, 403):
+def _hint(error: urllib.error.HTTPError) -> str:
+    if error.code in (401, 403):
         return "check the API key (RECOLLECT_MODEL_API_KEY, RECOLLECT_EXTRACTOR_API_KEY)"
-    if code == 404:
+    if error.code == 404:
         return "check the path of the URL and the name of the model"
+    if 300 <= error.code < 400:
+        where = error.headers.get("Location") or "elsewhere"
+        return f"it sends to {where}: give the URL that the service has there"
     return "check that the URL and the kind of service belong together"
