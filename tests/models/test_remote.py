@@ -75,6 +75,24 @@ def test_the_api_key_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) 
     assert service.requests[0][2] == "Bearer secret"
 
 
+def test_a_line_break_at_the_end_of_an_api_key_is_none_of_it(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret\n")
+    load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert service.requests[0][2] == "Bearer secret"
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "sk–dash"])
+def test_an_api_key_that_cannot_be_sent_is_refused_and_not_repeated(
+    service: Service, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", key)
+    with pytest.raises(ModelError, match="RECOLLECT_MODEL_API_KEY") as raised:
+        load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert key not in str(raised.value)
+
+
 def test_a_short_outage_is_waited_out(service: Service) -> None:
     service.failures = [503, 429]
     assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1

@@ -9,7 +9,6 @@ cannot. The API key is read from RECOLLECT_EXTRACTOR_API_KEY, else RECOLLECT_MOD
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
@@ -18,7 +17,7 @@ from urllib.parse import urldefrag, urlsplit
 from recollect.errors import InvalidInput, ModelError
 from recollect.language.dates import parse_when
 from recollect.models.base import ExtractedFact
-from recollect.models.http import Client, Refused
+from recollect.models.http import Client, Refused, key_of
 
 TYPES = ("world", "experience", "opinion")
 
@@ -73,8 +72,7 @@ class RemoteExtractor:
                 f"{spec!r} is not the URL of an LLM service",
                 hint="use the base of an OpenAI-compatible API: https://host/v1#model",
             )
-        key = os.environ.get("RECOLLECT_EXTRACTOR_API_KEY")
-        key = key or os.environ.get("RECOLLECT_MODEL_API_KEY")
+        key = key_of("RECOLLECT_EXTRACTOR_API_KEY", "RECOLLECT_MODEL_API_KEY")
         self._client = Client(address.rstrip("/"), key, timeout=timeout)
         self._schema = True  # until the service refuses it
 

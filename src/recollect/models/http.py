@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import math
+import os
 import time
 import urllib.error
 import urllib.request
@@ -121,6 +122,19 @@ def _whole(answer: http.client.HTTPResponse, until: float) -> bytes:
     if stated is not None and len(content) < stated:  # `read1` does not mind
         raise http.client.IncompleteRead(bytes(content), stated - len(content))
     return bytes(content)
+
+
+def key_of(*names: str) -> str | None:
+    """The API key in the first of these variables that holds one. What a header cannot carry is not sent,
+    nor repeated in an error."""
+    found = ((name, os.environ.get(name, "").strip()) for name in names)
+    name, key = next(((name, key) for name, key in found if key), ("", None))
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ModelError(
+            f"the API key in {name} holds a character that no key has",
+            hint="it may be a line break, or a dash or quote that a word processor put there",
+        )
+    return key
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float:

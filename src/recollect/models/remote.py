@@ -9,7 +9,6 @@ The part after `#` names the model. The API key is read from RECOLLECT_MODEL_API
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, cast
 from urllib.parse import urldefrag, urlsplit
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import ModelError
 from recollect.models.base import Encoded
-from recollect.models.http import Client
+from recollect.models.http import Client, key_of
 
 # What Text Embeddings Inference takes at once unless it is configured otherwise.
 BATCH = 32
@@ -38,7 +37,7 @@ def _client(url: str) -> Client:
             f"the URL of the model service at {parts.hostname} holds a name or password",
             hint="leave it out: the API key is read from RECOLLECT_MODEL_API_KEY",
         )
-    return Client(url.rstrip("/"), os.environ.get("RECOLLECT_MODEL_API_KEY"))
+    return Client(url.rstrip("/"), key_of("RECOLLECT_MODEL_API_KEY"))
 
 
 class RemoteEmbedder:
