@@ -256,8 +256,15 @@ def test_a_failure_that_breaks_off_is_asked_again(service: Service) -> None:
     assert len(service.requests) == 2
 
 
-@pytest.mark.parametrize("url", ["http://", "tei+http://", "https:///v1#model"])
-def test_a_url_without_a_host_is_refused_at_once(url: str) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://", "tei+http://", "https:///v1#model", "http://host:port/v1#model"),
+        *("http://host:99999/v1#model", "http://host..name/v1#model", "http://[::1/v1#model"),
+        *("http://host/v 1#model", "http://host/vö#model"),
+    ],
+)
+def test_a_url_that_cannot_be_asked_is_refused_at_once(url: str) -> None:
     with pytest.raises(ModelError, match="is not the URL"):
         load_embedder(url)
 

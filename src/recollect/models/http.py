@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from recollect.errors import ModelError
 from recollect.models.patience import left
@@ -122,6 +123,28 @@ def _whole(answer: http.client.HTTPResponse, until: float) -> bytes:
     if stated is not None and len(content) < stated:  # `read1` does not mind
         raise http.client.IncompleteRead(bytes(content), stated - len(content))
     return bytes(content)
+
+
+def check_url(url: str, what: str, hint: str) -> None:
+    """Refuses at once what could not be asked, in words that hold no password."""
+    authority = url.partition("://")[2].partition("/")[0]
+    if "@" in authority:  # it would be printed wherever the service is spoken of
+        raise ModelError(
+            f"the URL of {what} at {authority.rpartition('@')[2]} holds a name or password",
+            hint="leave it out: the API key is read from RECOLLECT_MODEL_API_KEY",
+        )
+    try:
+        fine = _can_be_asked(urlsplit(url))
+    except ValueError:  # a host or a port that is none
+        fine = False
+    if not fine:
+        raise ModelError(f"{url!r} is not the URL of {what}", hint=hint)
+
+
+def _can_be_asked(parts: SplitResult) -> bool:
+    host, asked = parts.hostname or "", parts.path + parts.query
+    known = parts.scheme in ("http", "https") and host.encode("idna") != b"" and parts.port != 0
+    return known and asked.isascii() and asked.isprintable() and " " not in host + asked
 
 
 def key_of(*names: str) -> str | None:

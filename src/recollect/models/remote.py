@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, cast
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ModelError
 from recollect.models.base import Encoded
-from recollect.models.http import Client, key_of
+from recollect.models.http import Client, check_url, key_of
 
 # What Text Embeddings Inference takes at once unless it is configured otherwise.
 BATCH = 32
@@ -26,17 +26,7 @@ _TEI = "tei+"
 
 
 def _client(url: str) -> Client:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ModelError(
-            f"{url!r} is not the URL of a model service",
-            hint="use http://host, https://host or tei+http://host",
-        )
-    if "@" in parts.netloc:  # it would be printed wherever the service is spoken of
-        raise ModelError(
-            f"the URL of the model service at {parts.hostname} holds a name or password",
-            hint="leave it out: the API key is read from RECOLLECT_MODEL_API_KEY",
-        )
+    check_url(url, "a model service", "use http://host, https://host or tei+http://host")
     return Client(url.rstrip("/"), key_of("RECOLLECT_MODEL_API_KEY"))
 
 
@@ -44,7 +34,7 @@ class RemoteEmbedder:
     """Vectors from a service; it makes no token vectors."""
 
     def __init__(self, spec: str) -> None:
-        address, self._model = urldefrag(spec)
+        address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
         self._client = _client(address.removeprefix(_TEI))
         self._dimensions = 0
@@ -107,7 +97,7 @@ class RemoteReranker:
     """Logits from a service that reads query and passages together."""
 
     def __init__(self, spec: str) -> None:
-        address, self._model = urldefrag(spec)
+        address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
         self._client = _client(address.removeprefix(_TEI))
 
