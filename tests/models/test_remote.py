@@ -227,12 +227,22 @@ def test_an_answer_that_comes_byte_by_byte_runs_into_the_timeout(service: Servic
 
 
 @pytest.mark.parametrize(
-    "answer", [b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}", b"[" * 100_000]
+    "answer",
+    [
+        *(b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}", b"[" * 100_000),
+        *(b"[[], []]", b"[[NaN], [1]]", b"[[1e300], [1]]", b"[[1%s], [1]]" % (b"0" * 400)),
+    ],
 )
 def test_a_wrong_answer_is_an_error_and_not_a_vector(service: Service, answer: bytes) -> None:
     service.raw = answer
     with pytest.raises(ModelError):
         load_embedder(f"tei+{service.url}").encode_queries(["a", "b"])
+
+
+def test_a_place_that_is_no_number_is_an_error(service: Service) -> None:
+    service.raw = b'{"data": [{"index": Infinity, "embedding": [1.0]}]}'
+    with pytest.raises(ModelError, match="one result for each"):
+        load_embedder(f"{service.url}/v1#model").encode_queries(["a"])
 
 
 def test_an_unknown_scheme_is_refused() -> None:

@@ -135,28 +135,33 @@ def _by_index(answer: Any, key: str, value: str, size: int, url: str) -> list[An
         entries = cast("list[dict[str, Any]]", answer[key])
         found = {int(entry["index"]): entry[value] for entry in entries}
         return [found[i] for i in range(size)]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise _unexpected(url, size) from error
 
 
 def _matrix(values: Any, size: int, url: str) -> NDArray[np.float32]:
-    try:
-        matrix = np.asarray(values, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise _unexpected(url, size) from error
-    if matrix.ndim != 2 or len(matrix) != size or not np.isfinite(matrix).all():
+    matrix = _numbers(values, size, url)
+    if matrix.ndim != 2 or len(matrix) != size or not matrix.shape[1]:
         raise _unexpected(url, size)
     return matrix
 
 
 def _column(values: Any, size: int, url: str) -> NDArray[np.float32]:
-    try:
-        column = np.asarray(values, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise _unexpected(url, size) from error
-    if column.shape != (size,) or not np.isfinite(column).all():
+    column = _numbers(values, size, url)
+    if column.shape != (size,):
         raise _unexpected(url, size)
     return column
+
+
+def _numbers(values: Any, size: int, url: str) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):  # what is too large is not finite
+            numbers = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _unexpected(url, size) from error
+    if not np.isfinite(numbers).all():
+        raise _unexpected(url, size)
+    return numbers
 
 
 def _unexpected(url: str, size: int) -> ModelError:
