@@ -40,6 +40,7 @@ class Service:
     retry_after: str | None = None  # what it says with a failure
     cut: int = 0  # so many answers break off
     instead: Callable[[BaseHTTPRequestHandler], None] | None = None  # answers in its place
+    most: int | None = None  # texts it takes at once
     delay: threading.Event | None = None
     raw: bytes | None = None
     facts: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None  # of what it was told
@@ -96,6 +97,8 @@ def service() -> Iterator[Service]:
             if state.delay is not None:
                 state.delay.wait(60)
             status = state.failures.pop(0) if state.failures else 200
+            if state.most is not None and len(body.get("inputs") or body["texts"]) > state.most:
+                status = 422
             if not state.schemas and "json_schema" in str(body.get("response_format")):
                 status = 400
             content = state.raw

@@ -51,6 +51,29 @@ def test_many_texts_go_in_batches(service: Service) -> None:
     assert [len(body["inputs"]) for _, body, _ in service.requests] == [BATCH, BATCH, 1]
 
 
+def test_a_service_that_takes_fewer_texts_at_once_is_given_fewer(service: Service) -> None:
+    service.most = 10
+    texts = [f"text {'x' * i}" for i in range(BATCH + 1)]
+    vectors = load_embedder(f"tei+{service.url}").encode_passages(texts).vectors
+    assert np.all(np.diff(vectors[:, 0]) > 0)
+    assert [len(b["inputs"]) for _, b, _ in service.requests] == [32, 16, 8, 8, 8, 8, 1]
+
+
+def test_so_is_one_that_reranks(service: Service) -> None:
+    service.most = 1
+    reranker = load_reranker(f"tei+{service.url}")
+    assert reranker is not None
+    scores = reranker.score("red car", ["a blue boat", "the red car", "a red boat"])
+    np.testing.assert_allclose(scores, [-1, 1, 0])
+
+
+def test_a_text_that_is_refused_by_itself_is_an_error(service: Service) -> None:
+    service.most = 0
+    with pytest.raises(ModelError, match="refused"):
+        load_embedder(f"tei+{service.url}").encode_passages(["a", "b"])
+    assert len(service.requests) == 2
+
+
 def test_no_texts_need_no_request_but_the_one_for_the_size(service: Service) -> None:
     assert load_embedder(f"tei+{service.url}").encode_queries([]).vectors.shape == (0, 3)
 

@@ -9,7 +9,7 @@ The part after `#` names the model. The API key is read from RECOLLECT_MODEL_API
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from recollect.errors import ModelError
 from recollect.models.base import Encoded
-from recollect.models.http import Client, check_url, key_of
+from recollect.models.http import Client, Refused, check_url, key_of
 
 # What Text Embeddings Inference takes at once unless it is configured otherwise.
 BATCH = 32
+TOO_MANY = frozenset({413, 422})  # the second is Text Embeddings Inference's word for it
 _TEI = "tei+"
 
 
@@ -70,8 +71,7 @@ class RemoteEmbedder:
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        batches = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
-        vectors = np.concatenate([self._embed(batch) for batch in batches])
+        vectors = np.concatenate(list(_in_batches(self._embed, texts)))
         norms = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return (vectors / norms).astype(np.float32)
 
@@ -106,8 +106,7 @@ class RemoteReranker:
         return self._model or urlsplit(self._client.url).netloc
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        batches = [passages[i : i + BATCH] for i in range(0, len(passages), BATCH)]
-        scores = [self._rerank(query, list(batch)) for batch in batches]
+        scores = list(_in_batches(lambda batch: self._rerank(query, list(batch)), passages))
         return np.concatenate(scores) if scores else np.empty(0, dtype=np.float32)
 
     def _rerank(self, query: str, passages: list[str]) -> NDArray[np.float32]:
@@ -127,6 +126,23 @@ class RemoteReranker:
         # These services answer with probabilities; the rest of recollect reads logits.
         chances = np.clip(chances, 1e-6, 1 - 1e-6)
         return np.log(chances / (1 - chances)).astype(np.float32)
+
+
+def _in_batches(
+    ask: Callable[[Sequence[str]], NDArray[np.float32]], texts: Sequence[str]
+) -> Iterator[NDArray[np.float32]]:
+    """What is answered to each batch. Where a service takes fewer texts at once, it says so by refusing them."""
+    begin, size = 0, BATCH
+    while begin < len(texts):
+        batch = texts[begin : begin + size]
+        try:
+            yield ask(batch)
+        except Refused as error:
+            if error.code not in TOO_MANY or len(batch) == 1:
+                raise
+            size = len(batch) // 2
+        else:
+            begin += size
 
 
 def _by_index(answer: Any, key: str, value: str, size: int, url: str) -> list[Any]:
