@@ -49,6 +49,24 @@ def test_the_length_and_pooling_of_sentence_transformers_are_respected(export: P
     assert (folder.max_length, folder.pooling) == (64, "cls")
 
 
+@pytest.mark.parametrize("given", [".", "onnx/model.onnx"])
+def test_files_that_lie_beside_the_graph_too_do_not_hide_those_of_the_model(
+    export: Path, given: str
+) -> None:
+    shutil.copy(export / "tokenizer.json", export / "onnx" / "tokenizer.json")
+    for folder in (export, export / "onnx"):
+        (folder / "config.json").write_text(json.dumps({"max_position_embeddings": 512}))
+    (export / "1_Pooling").mkdir()
+    (export / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+    folder = read_folder(export / given)
+    assert (folder.name, folder.pooling) == ("my-model", "cls")
+
+
+def test_a_folder_may_be_called_as_a_file_is(export: Path) -> None:
+    renamed = export.rename(export.with_name("my-model.onnx"))
+    assert read_folder(renamed).name == "my-model.onnx"
+
+
 def test_the_pooling_may_be_named_in_one_word(export: Path) -> None:
     (export / "1_Pooling").mkdir()
     (export / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))

@@ -46,11 +46,12 @@ class ModelFolder:
 
 def read_folder(path: Path) -> ModelFolder:
     """The model at a folder or ONNX file; its pinned hashes, if any, are checked."""
-    root = path.parent if path.suffix == ".onnx" else path
+    graph = path if path.suffix == ".onnx" and not path.is_dir() else None
+    root = path if graph is None else path.parent
     manifest = root / "recollect.json"
     if manifest.is_file():
         return _shipped(root, _json(manifest))
-    return _foreign(root, path if path.suffix == ".onnx" else None)
+    return _foreign(root, graph)
 
 
 def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
@@ -87,7 +88,7 @@ def _foreign(root: Path, graph: Path | None) -> ModelFolder:
             hint="export one, for example with `optimum-cli export onnx`, so that the folder "
             "holds model.onnx and tokenizer.json",
         )
-    home = next((d for d in (found.parent, root, root.parent) if _tokenizer(d).is_file()), None)
+    home = next((d for d in _homes(found) if _tokenizer(d).is_file()), None)
     if home is None:
         raise ModelError(
             f"no tokenizer.json beside {found}",
@@ -106,6 +107,13 @@ def _foreign(root: Path, graph: Path | None) -> ModelFolder:
         query_prefix=prompts.get("query", ""),
         passage_prefix=prompts.get("document", prompts.get("passage", "")),
     )
+
+
+def _homes(graph: Path) -> tuple[Path, Path]:
+    """Where the files of a model may lie, the likelier place first: beside its graph or above it. A folder
+    `onnx` often holds some of them again, but neither the name of the model nor how it is pooled."""
+    beside = graph.absolute().parent
+    return (beside.parent, beside) if beside.name == "onnx" else (beside, beside.parent)
 
 
 def _tokenizer(root: Path) -> Path:
