@@ -14,6 +14,8 @@ from recollect.models import Embedder, load_embedder
 from recollect.models.folder import read_folder
 from recollect.models.registry import WEIGHTS
 
+from .exports import WORDS, small_model
+
 
 @pytest.fixture
 def export(embedder: Embedder, tmp_path: Path) -> Path:
@@ -102,3 +104,37 @@ def test_a_broken_graph_is_named(export: Path) -> None:
     (export / "onnx" / "model.onnx").write_bytes(b"not a model")
     with pytest.raises(ModelError, match=r"model\.onnx"):
         load_embedder(str(export))
+
+
+# --- what is done with token vectors ---------------------------------------------------------------
+
+
+@pytest.fixture
+def hidden(tmp_path: Path) -> Path:
+    table = np.random.default_rng(0).normal(size=(WORDS, 4)).astype(np.float32)
+    return small_model(tmp_path / "hidden", "last_hidden_state", table)
+
+
+def test_token_vectors_are_pooled_as_the_folder_says(hidden: Path, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    shutil.copytree(hidden, first)
+    (first / "1_Pooling").mkdir()
+    (first / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+    a, b = load_embedder(str(first)).encode_queries(["hello there", "good evening"]).vectors
+    np.testing.assert_allclose(a, b)  # both begin with the same token
+    a, b = load_embedder(str(hidden)).encode_queries(["hello there", "good evening"]).vectors
+    assert not np.allclose(a, b)
+
+
+@pytest.mark.parametrize(("last", "fits"), [("Normalize", True), ("Dense", False)])
+def test_a_layer_that_the_graph_has_not_is_not_left_out_silently(
+    hidden: Path, last: str, fits: bool
+) -> None:
+    kinds = ["Transformer", "Pooling", last]
+    steps = [{"type": f"sentence_transformers.models.{kind}"} for kind in kinds]
+    (hidden / "modules.json").write_text(json.dumps(steps))
+    if fits:
+        assert load_embedder(str(hidden)).dimensions == 4
+    else:
+        with pytest.raises(ModelError, match="a Dense layer"):
+            load_embedder(str(hidden))

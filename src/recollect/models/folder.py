@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ _GRAPHS = (
     "onnx/model_int8.onnx",
 )
 _DEFAULT_LENGTH = 512
+_STEPS = frozenset({"Transformer", "Pooling", "Normalize", "Dropout"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class ModelFolder:
     tokenizer: Path
     max_length: int
     pooling: str = "none"  # mean, cls, or what else sentence-transformers has
+    # What is done to a vector after that: by sentence-transformers, in no graph.
+    unread: tuple[str, ...] = ()
     query_prefix: str = ""
     passage_prefix: str = ""
     # Passage tokens whose vectors are not kept.
@@ -104,6 +107,7 @@ def _foreign(root: Path, graph: Path | None) -> ModelFolder:
         tokenizer=_tokenizer(home),
         max_length=_max_length(home),
         pooling=_pooling(home),
+        unread=_unread(home),
         query_prefix=prompts.get("query", ""),
         passage_prefix=prompts.get("document", prompts.get("passage", "")),
     )
@@ -129,6 +133,19 @@ def _pooling(home: Path) -> str:
     return " and ".join(way.removesuffix("_tokens").removesuffix("_token") for way in named)
 
 
+def _unread(home: Path) -> tuple[str, ...]:
+    """Steps of sentence-transformers beside those that we take: a dense layer, for example."""
+    modules = home / "modules.json"
+    if not modules.is_file():
+        return ()
+    steps = cast("Sequence[Mapping[str, Any]]", _read(modules))
+    try:
+        kinds = [str(step["type"]).rpartition(".")[2] for step in steps]
+    except (TypeError, KeyError) as error:
+        raise ModelError(f"{modules} is no list of modules") from error
+    return tuple(kind for kind in kinds if kind not in _STEPS)
+
+
 def _max_length(home: Path) -> int:
     stated = _optional(home / "sentence_bert_config.json").get("max_seq_length")
     positions = _optional(home / "config.json").get("max_position_embeddings")
@@ -141,10 +158,14 @@ def _optional(path: Path) -> Mapping[str, Any]:
 
 
 def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        value: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {path}: {error}") from error
+    value = _read(path)
     if not isinstance(value, dict):
         raise ModelError(f"{path} is not a JSON object")
     return cast("Mapping[str, Any]", value)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {path}: {error}") from error

@@ -197,13 +197,8 @@ class OnnxEmbedder:
                 hint="an embedder has an output sentence_embedding or last_hidden_state; "
                 "pass a cross-encoder as reranker",
             )
-        pooling = self._graph.folder.pooling
-        if self._sentence is None and pooling not in ("mean", "cls"):
-            raise ModelError(
-                f"{path} is pooled by {pooling}, and its graph leaves that to its caller",
-                hint="recollect pools by mean or by the first token; export the model with its "
-                "pooling, so that it has an output sentence_embedding",
-            )
+        if self._sentence is None:
+            _check_pooling(path, self._graph.folder)
         skipped = self._graph.folder.skip_tokens
         self._skipped = np.zeros(max(skipped, default=0) + 2, np.bool_)
         self._skipped[list(skipped)] = True
@@ -313,6 +308,18 @@ class OnnxEmbedder:
             else:
                 weights = outputs[self._weights][row, :length, None]
                 yield np.round(vectors * weights).astype(np.int8)
+
+
+def _check_pooling(path: Path, folder: ModelFolder) -> None:
+    """Whether we can make of token vectors what the model would."""
+    other = [] if folder.pooling in ("mean", "cls") else [f"pooling by {folder.pooling}"]
+    other += [f"a {step} layer" for step in folder.unread]
+    if other:
+        raise ModelError(
+            f"{path} needs {' and '.join(other)}, and its graph leaves that to its caller",
+            hint="recollect pools by mean or by the first token; export the model with its "
+            "pooling, so that it has an output sentence_embedding",
+        )
 
 
 def _joined(made: Encoded, parts: Sequence[Sequence[Encoding]]) -> Encoded:
