@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import ModelError
-from recollect.models import Embedder, load_embedder
+from recollect.models import Embedder, load_embedder, load_reranker
 from recollect.models.folder import read_folder
 from recollect.models.registry import WEIGHTS
 
@@ -138,3 +138,29 @@ def test_a_layer_that_the_graph_has_not_is_not_left_out_silently(
     else:
         with pytest.raises(ModelError, match="a Dense layer"):
             load_embedder(str(hidden))
+
+
+# --- cross-encoders --------------------------------------------------------------------------------
+
+
+PASSAGES = ["the red car", "a blue boat", "a green bicycle with a bell"]
+
+
+def test_of_two_classes_the_score_is_how_far_the_last_is_ahead(tmp_path: Path) -> None:
+    one = np.random.default_rng(0).normal(size=(WORDS, 1)).astype(np.float32)
+    both = np.hstack([one, 3 * one])  # so that their difference is twice the one
+    single = load_reranker(str(small_model(tmp_path / "one", "logits", one, mean=True)))
+    double = load_reranker(str(small_model(tmp_path / "two", "logits", both, mean=True)))
+    assert single is not None and double is not None
+    np.testing.assert_allclose(
+        double.score("a car", PASSAGES), 2 * single.score("a car", PASSAGES), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize(("classes", "mean"), [(3, True), (1, False)])
+def test_a_model_of_other_classes_or_of_tokens_is_no_reranker(
+    tmp_path: Path, classes: int, mean: bool
+) -> None:
+    table = np.zeros((WORDS, classes), np.float32)
+    with pytest.raises(ModelError, match="no cross-encoder"):
+        load_reranker(str(small_model(tmp_path / "model", "logits", table, mean=mean)))

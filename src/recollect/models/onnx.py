@@ -358,6 +358,13 @@ class OnnxReranker:
                 hint="a reranker has an output logits; pass an embedder as embedder",
             )
         self._logits = self._graph.outputs.index("logits")
+        shape = self._graph.output_shapes[self._logits]
+        classes = shape[1] if len(shape) > 1 else 1
+        if len(shape) > 2 or (isinstance(classes, int) and classes > 2):
+            raise ModelError(
+                f"{path} is no cross-encoder for reranking: its logits are {list(shape)}",
+                hint="a reranker gives one logit a pair, or two: unrelated and related",
+            )
 
     @property
     def name(self) -> str:
@@ -381,8 +388,8 @@ class OnnxReranker:
             places, texts = batch
             outputs, _ = self._graph.run(texts)
             logits = outputs[self._logits].reshape(len(texts), -1)
-            # Exports with two classes put the relevant one last.
-            scores[places] = logits[:, -1]
+            # Exports with two classes put the relevant one last: what it has over the other is its log odds.
+            scores[places] = logits[:, -1] - (logits[:, 0] if logits.shape[1] > 1 else 0)
 
         # The same batches, whoever reads them, so the same logits. The longest first: who is left with the
         # last one keeps the others waiting.
