@@ -140,6 +140,15 @@ def test_a_layer_that_the_graph_has_not_is_not_left_out_silently(
             load_embedder(str(hidden))
 
 
+def test_a_graph_that_needs_what_nobody_gives_it_is_refused_when_it_is_loaded(
+    tmp_path: Path,
+) -> None:
+    inputs, table = ("input_ids", "attention_mask", "task_id"), np.zeros((WORDS, 1), np.float32)
+    model = small_model(tmp_path / "model", "logits", table, mean=True, inputs=inputs)
+    with pytest.raises(ModelError, match="wants to be given task_id"):
+        load_reranker(str(model))
+
+
 # --- cross-encoders --------------------------------------------------------------------------------
 
 

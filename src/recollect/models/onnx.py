@@ -45,6 +45,7 @@ WINDOWS = 8  # of a long text: about a thousand words
 _CHARACTERS_A_TOKEN = 20
 
 Ids = NDArray[np.int64]
+_FED = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _NO_TOKENS = np.empty((0, 0), dtype=np.int8)
 
 
@@ -64,6 +65,12 @@ class _Graph:
         self._session = _open_session(folder, threads)
         self._tokenizer = _open_tokenizer(folder) if beside is None else beside._tokenizer
         self._feeds = frozenset(str(node.name) for node in self._session.get_inputs())
+        if more := sorted(self._feeds - _FED):
+            raise ModelError(
+                f"{folder.graph} wants to be given {', '.join(more)}",
+                hint=f"recollect gives a graph {', '.join(sorted(_FED))}; export the model so that "
+                "it needs no more",
+            )
         outputs = self._session.get_outputs()
         self.outputs = tuple(str(node.name) for node in outputs)
         self.output_shapes = tuple(tuple(node.shape) for node in outputs)
