@@ -89,6 +89,46 @@ def test_the_prompts_of_sentence_transformers_are_put_before_the_texts(export: P
     assert (folder.query_prefix, folder.passage_prefix) == ("query: ", "passage: ")
 
 
+# --- a copy of a shipped one -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(embedder: Embedder, tmp_path: Path) -> Path:
+    return shutil.copytree(WEIGHTS / embedder.name, tmp_path / "copied")
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "query.onnx", "words.bin", "tokenizer.json"])
+def test_a_flipped_bit_in_a_copy_is_found(copied: Path, name: str) -> None:
+    content = bytearray((copied / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copied / name).write_bytes(content)
+    with pytest.raises(ModelError, match="is not the file recollect was released with") as raised:
+        load_embedder(str(copied))
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize("lost", ["name", "max_length", "files", None])
+def test_a_damaged_list_of_hashes_is_named(copied: Path, lost: str | None) -> None:
+    manifest = copied / "recollect.json"
+    stated = {k: v for k, v in json.loads(manifest.read_text()).items() if k != lost}
+    manifest.write_text(json.dumps(stated)[: None if lost else -9])
+    with pytest.raises(ModelError, match=r"recollect\.json is damaged") as raised:
+        load_embedder(str(copied))
+    assert raised.value.hint
+
+
+def test_a_file_without_a_hash_is_not_taken_on_trust(copied: Path) -> None:
+    manifest = copied / "recollect.json"
+    stated = json.loads(manifest.read_text())
+    del stated["files"]["tokenizer.json"]
+    manifest.write_text(json.dumps(stated))
+    with pytest.raises(ModelError, match=r"recollect\.json is damaged"):
+        load_embedder(str(copied))
+
+
+# --- what is missing or broken ---------------------------------------------------------------------
+
+
 def test_a_folder_without_a_model_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="optimum-cli"):
         load_embedder(str(tmp_path))

@@ -23,6 +23,7 @@ _GRAPHS = (
     "onnx/model_int8.onnx",
 )
 _DEFAULT_LENGTH = 512
+_WHOLE = "reinstall recollect, or pass the folder of another model"
 _STEPS = frozenset({"Transformer", "Pooling", "Normalize", "Dropout"})
 
 
@@ -51,36 +52,47 @@ def read_folder(path: Path) -> ModelFolder:
     """The model at a folder or ONNX file; its pinned hashes, if any, are checked."""
     graph = path if path.suffix == ".onnx" and not path.is_dir() else None
     root = path if graph is None else path.parent
-    manifest = root / "recollect.json"
-    if manifest.is_file():
-        return _shipped(root, _json(manifest))
+    if (root / "recollect.json").is_file():
+        return _shipped(root)
     return _foreign(root, graph)
 
 
-def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
-    for name, digest in cast("dict[str, str]", manifest["files"]).items():
-        file = root / name
-        if not file.is_file():
-            raise ModelError(
-                f"the model {manifest['name']} lacks its file {name}",
-                hint="reinstall recollect; the models are part of the package",
-            )
-        with file.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-        if found != digest:
-            raise ModelError(
-                f"{file} is not the file recollect was released with (sha256 {found[:12]}…)",
-                hint="reinstall recollect, or pass the folder of another model",
-            )
-    return ModelFolder(
-        name=str(manifest["name"]),
-        graph=root / "model.onnx",
-        tokenizer=root / "tokenizer.json",
-        max_length=int(manifest["max_length"]),
-        skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
-        simplified=True,
-        skimming=root / "query.onnx" if "query.onnx" in manifest["files"] else None,
-    )
+def _shipped(root: Path) -> ModelFolder:
+    manifest = root / "recollect.json"
+    try:
+        stated = _json(manifest)
+        folder = ModelFolder(
+            name=str(stated["name"]),
+            graph=root / "model.onnx",
+            tokenizer=root / "tokenizer.json",
+            max_length=int(stated["max_length"]),
+            skip_tokens=frozenset(int(i) for i in stated.get("skip_tokens", ())),
+            simplified=True,
+            skimming=root / "query.onnx" if "query.onnx" in stated["files"] else None,
+        )
+        pinned = dict(cast("Mapping[str, str]", stated["files"]))
+        if not {folder.graph.name, folder.tokenizer.name} <= pinned.keys():
+            raise ValueError("a file without a hash")
+    except (ModelError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{manifest} is damaged", hint=_WHOLE) from error
+    for name, digest in pinned.items():
+        _check_hash(folder.name, root / name, digest)
+    return folder
+
+
+def _check_hash(model: str, file: Path, digest: str) -> None:
+    if not file.is_file():
+        raise ModelError(
+            f"the model {model} lacks its file {file.name}",
+            hint="reinstall recollect; the models are part of the package",
+        )
+    with file.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != digest:
+        raise ModelError(
+            f"{file} is not the file recollect was released with (sha256 {found[:12]}…)",
+            hint=_WHOLE,
+        )
 
 
 def _foreign(root: Path, graph: Path | None) -> ModelFolder:
