@@ -133,6 +133,32 @@ def test_doctor_says_when_a_file_is_from_a_newer_release(
     assert finding["check"] == "schema" and "upgrade" in finding["hint"]
 
 
+@pytest.mark.parametrize("reranker", ["http://127.0.0.1:9/v1/rerank#gone", "no-such-model"])
+def test_doctor_says_when_the_reranker_cannot_be_used(
+    run: Any, store: Path, reranker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_RERANKER", reranker)
+    (finding,) = _wrong(run, store)
+    assert finding["check"] == "reranker" and finding["hint"]
+
+
+@pytest.mark.parametrize("reranker", ["none", "rrf", "late-interaction"])
+def test_doctor_does_not_miss_a_cross_encoder_that_nobody_wants(
+    ask: Any, reranker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_RERANKER", reranker)
+    assert ask("doctor").code == 0
+
+
+def test_doctor_says_what_a_bank_answers_without(
+    run: Any, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "http://127.0.0.1:9/v1#recollect-embed-4")
+    embedder, bank = _wrong(run, store)
+    assert (embedder["check"], bank["check"]) == ("embedder", "bank alice")
+    assert "without embed" in bank["says"]
+
+
 def test_doctor_does_not_make_a_store(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "none.db"
     assert run("doctor", "--db", path).code == 0

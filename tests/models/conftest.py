@@ -39,6 +39,8 @@ class Service:
     failures: list[int] = field(default_factory=list)
     retry_after: str | None = None  # what it says with a failure
     cut: int = 0  # so many answers break off
+    instead: Callable[[BaseHTTPRequestHandler], None] | None = None  # answers in its place
+    most: int | None = None  # texts it takes at once
     delay: threading.Event | None = None
     raw: bytes | None = None
     facts: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None  # of what it was told
@@ -89,9 +91,14 @@ def service() -> Iterator[Service]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             state.requests.append((self.path, body, self.headers.get("Authorization")))
+            if state.instead is not None:
+                state.instead(self)
+                return
             if state.delay is not None:
                 state.delay.wait(60)
             status = state.failures.pop(0) if state.failures else 200
+            if state.most is not None and len(body.get("inputs") or body["texts"]) > state.most:
+                status = 422
             if not state.schemas and "json_schema" in str(body.get("response_format")):
                 status = 400
             content = state.raw

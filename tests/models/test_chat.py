@@ -316,3 +316,9 @@ def test_a_result_with_what_it_did_without_survives_json(service: Service, db: P
     with reading(service, db) as memory:
         result = memory.retain("b", {"content": TEXT, "timestamp": SAID})
     assert recollect.types.RetainResult.from_dict(result.as_dict()) == result
+
+
+def test_a_password_in_the_url_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ModelError, match="name or password") as raised:
+        load_extractor("https://me:hunter2@host/v1#some-llm")
+    assert "hunter2" not in str(raised.value)

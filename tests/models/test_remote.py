@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,29 @@ def test_many_texts_go_in_batches(service: Service) -> None:
     assert [len(body["inputs"]) for _, body, _ in service.requests] == [BATCH, BATCH, 1]
 
 
+def test_a_service_that_takes_fewer_texts_at_once_is_given_fewer(service: Service) -> None:
+    service.most = 10
+    texts = [f"text {'x' * i}" for i in range(BATCH + 1)]
+    vectors = load_embedder(f"tei+{service.url}").encode_passages(texts).vectors
+    assert np.all(np.diff(vectors[:, 0]) > 0)
+    assert [len(b["inputs"]) for _, b, _ in service.requests] == [32, 16, 8, 8, 8, 8, 1]
+
+
+def test_so_is_one_that_reranks(service: Service) -> None:
+    service.most = 1
+    reranker = load_reranker(f"tei+{service.url}")
+    assert reranker is not None
+    scores = reranker.score("red car", ["a blue boat", "the red car", "a red boat"])
+    np.testing.assert_allclose(scores, [-1, 1, 0])
+
+
+def test_a_text_that_is_refused_by_itself_is_an_error(service: Service) -> None:
+    service.most = 0
+    with pytest.raises(ModelError, match="refused"):
+        load_embedder(f"tei+{service.url}").encode_passages(["a", "b"])
+    assert len(service.requests) == 2
+
+
 def test_no_texts_need_no_request_but_the_one_for_the_size(service: Service) -> None:
     assert load_embedder(f"tei+{service.url}").encode_queries([]).vectors.shape == (0, 3)
 
@@ -71,6 +96,24 @@ def test_the_api_key_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret")
     load_embedder(f"tei+{service.url}").encode_queries(["a"])
     assert service.requests[0][2] == "Bearer secret"
+
+
+def test_a_line_break_at_the_end_of_an_api_key_is_none_of_it(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret\n")
+    load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert service.requests[0][2] == "Bearer secret"
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "sk–dash"])
+def test_an_api_key_that_cannot_be_sent_is_refused_and_not_repeated(
+    service: Service, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", key)
+    with pytest.raises(ModelError, match="RECOLLECT_MODEL_API_KEY") as raised:
+        load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert key not in str(raised.value)
 
 
 def test_a_short_outage_is_waited_out(service: Service) -> None:
@@ -156,6 +199,22 @@ def test_a_refusal_is_not_repeated(service: Service) -> None:
     assert len(service.requests) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_told_and_not_followed_with_the_api_key(
+    service: Service, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def redirect(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", f"{service.url}/elsewhere")
+        handler.end_headers()
+
+    monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret")
+    service.instead = redirect
+    with pytest.raises(ModelError, match=f"it sends to {service.url}/elsewhere"):
+        load_embedder(f"tei+{service.url}").encode_queries(["a"])
+    assert [path for path, _, _ in service.requests] == ["/embed"]
+
+
 def test_a_service_that_stays_down_is_named(service: Service) -> None:
     service.failures = [500] * 9
     with pytest.raises(ModelError, match=service.url):
@@ -173,13 +232,40 @@ def test_a_slow_service_runs_into_the_timeout(service: Service) -> None:
         Client(service.url, timeout=0.1, attempts=1).post("/embed", {"inputs": ["a"]})
 
 
+def test_an_answer_that_comes_byte_by_byte_runs_into_the_timeout(service: Service) -> None:
+    ended = threading.Event()
+
+    def trickle(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 600\r\n\r\n")
+        with suppress(OSError):  # by then nobody reads it
+            for _ in range(600):
+                handler.wfile.write(b" ")
+                if ended.wait(0.05):
+                    return
+
+    service.instead = trickle
+    with pytest.raises(ModelError, match="timed out"):
+        Client(service.url, timeout=0.5, attempts=1).post("/embed", {"inputs": ["a"]})
+    ended.set()
+
+
 @pytest.mark.parametrize(
-    "answer", [b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}", b"[" * 100_000]
+    "answer",
+    [
+        *(b"<html>", b"[]", b"[[1, 2]]", b'[["a"], ["b"]]', b"{}", b"[" * 100_000),
+        *(b"[[], []]", b"[[NaN], [1]]", b"[[1e300], [1]]", b"[[1%s], [1]]" % (b"0" * 400)),
+    ],
 )
 def test_a_wrong_answer_is_an_error_and_not_a_vector(service: Service, answer: bytes) -> None:
     service.raw = answer
     with pytest.raises(ModelError):
         load_embedder(f"tei+{service.url}").encode_queries(["a", "b"])
+
+
+def test_a_place_that_is_no_number_is_an_error(service: Service) -> None:
+    service.raw = b'{"data": [{"index": Infinity, "embedding": [1.0]}]}'
+    with pytest.raises(ModelError, match="one result for each"):
+        load_embedder(f"{service.url}/v1#model").encode_queries(["a"])
 
 
 def test_an_unknown_scheme_is_refused() -> None:
@@ -193,8 +279,25 @@ def test_an_answer_that_breaks_off_is_asked_for_again(service: Service) -> None:
     assert len(service.requests) == 2
 
 
-@pytest.mark.parametrize("url", ["http://", "tei+http://", "https:///v1#model"])
-def test_a_url_without_a_host_is_refused_at_once(url: str) -> None:
+def test_a_failure_that_breaks_off_is_asked_again(service: Service) -> None:
+    def fail(handler: BaseHTTPRequestHandler) -> None:
+        service.instead = None
+        handler.wfile.write(b"HTTP/1.0 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nbu")
+
+    service.instead = fail
+    assert len(load_embedder(f"tei+{service.url}").encode_queries(["a"]).vectors) == 1
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://", "tei+http://", "https:///v1#model", "http://host:port/v1#model"),
+        *("http://host:99999/v1#model", "http://host..name/v1#model", "http://[::1/v1#model"),
+        *("http://host/v 1#model", "http://host/vö#model"),
+    ],
+)
+def test_a_url_that_cannot_be_asked_is_refused_at_once(url: str) -> None:
     with pytest.raises(ModelError, match="is not the URL"):
         load_embedder(url)
 

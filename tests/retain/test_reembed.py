@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
+import numpy as np
 import pytest
 
+from recollect import Recollect
 from recollect.errors import StoreError
 from recollect.testing import FakeEmbedder, open_fake
 
@@ -104,3 +107,30 @@ def test_vectors_staged_before_the_model_of_that_name_changed_are_made_anew(db: 
         memory.reembed("b")
         assert memory.bank("b").dimensions == 16
         assert memory.recall("b", "fact number 4 of the violin").results[0].text == FACTS[4]
+
+
+def resumed(memory: Recollect, wanted: int) -> set[bool]:
+    """Whether memories have token vectors after a run that began without those it ends with."""
+    memory.retain("b", FACTS)
+    memory.embedder = FakeEmbedder(32, 16 - wanted)
+    staged, total = next(memory.reembedding("b"))
+    assert staged < total
+    memory.embedder = FakeEmbedder(32, wanted)
+    memory.reembed("b")
+    view = memory.store.view("b")
+    keys = sorted(view.key_of(m.id) or 0 for m in memory.memories("b", limit=len(FACTS)))
+    return {tokens is not None for tokens in view.token_vectors(np.array(keys, np.int64))}
+
+
+@pytest.mark.parametrize("wanted", [16, 0])
+def test_an_interrupted_run_ends_with_token_vectors_for_all_or_for_none(
+    db: Path, wanted: int
+) -> None:
+    with open_fake(db) as memory:
+        assert resumed(memory, wanted) == {wanted > 0}
+
+
+@pytest.mark.parametrize("wanted", [16, 0])
+def test_so_does_one_on_a_postgresql(postgres: str, wanted: int) -> None:
+    with open_fake(postgres, pg_schema=f"reembed_{uuid4().hex[:12]}") as memory:
+        assert resumed(memory, wanted) == {wanted > 0}

@@ -85,8 +85,9 @@ def _versions() -> Iterator[Finding]:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
+    from recollect.memory.parts import cross_encoder
     from recollect.models.folder import read_folder
-    from recollect.models.registry import WEIGHTS, load_embedder, shipped_models
+    from recollect.models.registry import WEIGHTS, load_embedder, load_reranker, shipped_models
 
     shipped = shipped_models()
     if not shipped:
@@ -107,7 +108,15 @@ def _models(settings: Settings) -> Iterator[Finding]:
         (vector,) = embedder.encode_queries(["Where does Alice work?"]).vectors
         return f"{embedder.name} embeds, {len(vector)} dimensions"
 
+    def reranks() -> str:
+        reranker = load_reranker(cross_encoder(settings))
+        if reranker is None:
+            return f"{settings.reranker}: no cross-encoder is used"
+        reranker.score("Where does Alice work?", ["Alice works in Zurich.", "It rained."])
+        return f"{reranker.name} reranks"
+
     yield _tried("embedder", embeds)
+    yield _tried("reranker", reranks)
 
 
 # --- the file --------------------------------------------------------------------------------
@@ -240,7 +249,15 @@ def _banks(session: Session) -> Iterator[Finding]:
 
 
 def _searched(memory: Recollect | Client, bank: str) -> str:
+    from recollect.errors import ModelError
+
     result = memory.recall(bank, "check", budget="low", max_tokens=1)
+    if result.degraded:
+        first = result.degraded[0]
+        raise ModelError(
+            f"answers without {first.part}: {first.reason}",
+            hint=f"check that model; a bank embedded with another: recollect reembed {bank}",
+        )
     return f"answers in {result.timings['total']:.0f} ms"
 
 

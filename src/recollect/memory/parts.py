@@ -32,6 +32,12 @@ def recalls_at_once(settings: Settings) -> int:
     return max(1, max(settings.threads, cores()) // settings.workers)
 
 
+def cross_encoder(settings: Settings) -> str | None:
+    """The one that the settings name; None is the shipped one."""
+    named = settings.reranker
+    return None if named == "default" else "none" if named in NO_CROSS_ENCODER else named
+
+
 class Parts:
     """One open store and what reads and writes it."""
 
@@ -71,9 +77,7 @@ class Parts:
 
     @property
     def _reader(self) -> str | None:
-        """The cross-encoder that the settings name; None is the shipped one."""
-        named = self.settings.reranker
-        return None if named == "default" else "none" if named in NO_CROSS_ENCODER else named
+        return cross_encoder(self.settings)
 
     def _made_reranker(self) -> Reranker | None:
         from recollect.models.registry import load_reranker

@@ -9,16 +9,15 @@ cannot. The API key is read from RECOLLECT_EXTRACTOR_API_KEY, else RECOLLECT_MOD
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from recollect.errors import InvalidInput, ModelError
 from recollect.language.dates import parse_when
 from recollect.models.base import ExtractedFact
-from recollect.models.http import Client, Refused
+from recollect.models.http import Client, Refused, check_url, key_of
 
 TYPES = ("world", "experience", "opinion")
 
@@ -67,14 +66,10 @@ Leave out greetings and filler. Answer with {"facts": [...]}."""
 
 class RemoteExtractor:
     def __init__(self, spec: str, timeout: float = 60.0) -> None:
-        address, self._model = urldefrag(spec)
-        if urlsplit(address).scheme not in ("http", "https"):
-            raise ModelError(
-                f"{spec!r} is not the URL of an LLM service",
-                hint="use the base of an OpenAI-compatible API: https://host/v1#model",
-            )
-        key = os.environ.get("RECOLLECT_EXTRACTOR_API_KEY")
-        key = key or os.environ.get("RECOLLECT_MODEL_API_KEY")
+        address, _, self._model = spec.partition("#")
+        hint = "use the base of an OpenAI-compatible API: https://host/v1#model"
+        check_url(address, "an LLM service", hint)
+        key = key_of("RECOLLECT_EXTRACTOR_API_KEY", "RECOLLECT_MODEL_API_KEY")
         self._client = Client(address.rstrip("/"), key, timeout=timeout)
         self._schema = True  # until the service refuses it
 

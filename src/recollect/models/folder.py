@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,8 @@ _GRAPHS = (
     "onnx/model_int8.onnx",
 )
 _DEFAULT_LENGTH = 512
+_WHOLE = "reinstall recollect, or pass the folder of another model"
+_STEPS = frozenset({"Transformer", "Pooling", "Normalize", "Dropout"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class ModelFolder:
     tokenizer: Path
     max_length: int
     pooling: str = "none"  # mean, cls, or what else sentence-transformers has
+    # What is done to a vector after that: by sentence-transformers, in no graph.
+    unread: tuple[str, ...] = ()
     query_prefix: str = ""
     passage_prefix: str = ""
     # Passage tokens whose vectors are not kept.
@@ -46,37 +50,49 @@ class ModelFolder:
 
 def read_folder(path: Path) -> ModelFolder:
     """The model at a folder or ONNX file; its pinned hashes, if any, are checked."""
-    root = path.parent if path.suffix == ".onnx" else path
+    graph = path if path.suffix == ".onnx" and not path.is_dir() else None
+    root = path if graph is None else path.parent
+    if (root / "recollect.json").is_file():
+        return _shipped(root)
+    return _foreign(root, graph)
+
+
+def _shipped(root: Path) -> ModelFolder:
     manifest = root / "recollect.json"
-    if manifest.is_file():
-        return _shipped(root, _json(manifest))
-    return _foreign(root, path if path.suffix == ".onnx" else None)
+    try:
+        stated = _json(manifest)
+        folder = ModelFolder(
+            name=str(stated["name"]),
+            graph=root / "model.onnx",
+            tokenizer=root / "tokenizer.json",
+            max_length=int(stated["max_length"]),
+            skip_tokens=frozenset(int(i) for i in stated.get("skip_tokens", ())),
+            simplified=True,
+            skimming=root / "query.onnx" if "query.onnx" in stated["files"] else None,
+        )
+        pinned = dict(cast("Mapping[str, str]", stated["files"]))
+        if not {folder.graph.name, folder.tokenizer.name} <= pinned.keys():
+            raise ValueError("a file without a hash")
+    except (ModelError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{manifest} is damaged", hint=_WHOLE) from error
+    for name, digest in pinned.items():
+        _check_hash(folder.name, root / name, digest)
+    return folder
 
 
-def _shipped(root: Path, manifest: Mapping[str, Any]) -> ModelFolder:
-    for name, digest in cast("dict[str, str]", manifest["files"]).items():
-        file = root / name
-        if not file.is_file():
-            raise ModelError(
-                f"the model {manifest['name']} lacks its file {name}",
-                hint="reinstall recollect; the models are part of the package",
-            )
-        with file.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-        if found != digest:
-            raise ModelError(
-                f"{file} is not the file recollect was released with (sha256 {found[:12]}…)",
-                hint="reinstall recollect, or pass the folder of another model",
-            )
-    return ModelFolder(
-        name=str(manifest["name"]),
-        graph=root / "model.onnx",
-        tokenizer=root / "tokenizer.json",
-        max_length=int(manifest["max_length"]),
-        skip_tokens=frozenset(int(i) for i in manifest.get("skip_tokens", ())),
-        simplified=True,
-        skimming=root / "query.onnx" if "query.onnx" in manifest["files"] else None,
-    )
+def _check_hash(model: str, file: Path, digest: str) -> None:
+    if not file.is_file():
+        raise ModelError(
+            f"the model {model} lacks its file {file.name}",
+            hint="reinstall recollect; the models are part of the package",
+        )
+    with file.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != digest:
+        raise ModelError(
+            f"{file} is not the file recollect was released with (sha256 {found[:12]}…)",
+            hint=_WHOLE,
+        )
 
 
 def _foreign(root: Path, graph: Path | None) -> ModelFolder:
@@ -87,7 +103,7 @@ def _foreign(root: Path, graph: Path | None) -> ModelFolder:
             hint="export one, for example with `optimum-cli export onnx`, so that the folder "
             "holds model.onnx and tokenizer.json",
         )
-    home = next((d for d in (found.parent, root, root.parent) if _tokenizer(d).is_file()), None)
+    home = next((d for d in _homes(found) if _tokenizer(d).is_file()), None)
     if home is None:
         raise ModelError(
             f"no tokenizer.json beside {found}",
@@ -103,9 +119,17 @@ def _foreign(root: Path, graph: Path | None) -> ModelFolder:
         tokenizer=_tokenizer(home),
         max_length=_max_length(home),
         pooling=_pooling(home),
+        unread=_unread(home),
         query_prefix=prompts.get("query", ""),
         passage_prefix=prompts.get("document", prompts.get("passage", "")),
     )
+
+
+def _homes(graph: Path) -> tuple[Path, Path]:
+    """Where the files of a model may lie, the likelier place first: beside its graph or above it. A folder
+    `onnx` often holds some of them again, but neither the name of the model nor how it is pooled."""
+    beside = graph.absolute().parent
+    return (beside.parent, beside) if beside.name == "onnx" else (beside, beside.parent)
 
 
 def _tokenizer(root: Path) -> Path:
@@ -121,6 +145,19 @@ def _pooling(home: Path) -> str:
     return " and ".join(way.removesuffix("_tokens").removesuffix("_token") for way in named)
 
 
+def _unread(home: Path) -> tuple[str, ...]:
+    """Steps of sentence-transformers beside those that we take: a dense layer, for example."""
+    modules = home / "modules.json"
+    if not modules.is_file():
+        return ()
+    steps = cast("Sequence[Mapping[str, Any]]", _read(modules))
+    try:
+        kinds = [str(step["type"]).rpartition(".")[2] for step in steps]
+    except (TypeError, KeyError) as error:
+        raise ModelError(f"{modules} is no list of modules") from error
+    return tuple(kind for kind in kinds if kind not in _STEPS)
+
+
 def _max_length(home: Path) -> int:
     stated = _optional(home / "sentence_bert_config.json").get("max_seq_length")
     positions = _optional(home / "config.json").get("max_position_embeddings")
@@ -133,10 +170,14 @@ def _optional(path: Path) -> Mapping[str, Any]:
 
 
 def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        value: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {path}: {error}") from error
+    value = _read(path)
     if not isinstance(value, dict):
         raise ModelError(f"{path} is not a JSON object")
     return cast("Mapping[str, Any]", value)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {path}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import math
+import os
 import time
 import urllib.error
 import urllib.request
@@ -12,13 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from recollect.errors import ModelError
 from recollect.models.patience import left
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _EXCERPT = 200
+_PART = 1 << 16
 
 
 class Refused(ModelError):
@@ -31,6 +35,18 @@ class Refused(ModelError):
 
 class Unanswered(ModelError):
     """The service is not there, or too slow."""
+
+
+class _Staying(urllib.request.HTTPRedirectHandler):
+    """A redirect would ask another address without the texts, and tell it the API key."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Nowhere: the status is a refusal."""
+
+
+@cache
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_Staying)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +76,7 @@ class Client:
                 if error.code not in RETRIED:
                     raise Refused(
                         f"the model service at {target} refused the request: {last}",
-                        _hint(error.code),
+                        _hint(error),
                         error.code,
                     ) from error
                 asked = _retry_after(error)
@@ -84,10 +100,10 @@ class Client:
             headers["Authorization"] = f"Bearer {self.key}"
         data = json.dumps(body).encode("utf-8")
         request = urllib.request.Request(target, data=data, headers=headers, method="POST")
-        with urllib.request.urlopen(
-            request, timeout=max(0.001, min(self.timeout, left()))
-        ) as answer:
-            content = answer.read()
+        seconds = max(0.001, min(self.timeout, left()))
+        until = time.monotonic() + seconds
+        with _opener().open(request, timeout=seconds) as answer:
+            content = _whole(answer, until)
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -95,6 +111,53 @@ class Client:
                 f"the model service at {target} answered with something that is not JSON",
                 hint="is this the URL of the API, not of a web page in front of it?",
             ) from error
+
+
+def _whole(answer: http.client.HTTPResponse, until: float) -> bytes:
+    """Every byte has the timeout of a socket for itself; an answer has no more than that in all."""
+    stated, content = answer.length, bytearray()
+    while part := answer.read1(_PART):
+        content += part
+        if time.monotonic() > until:
+            raise TimeoutError("timed out in the middle of its answer")
+    if stated is not None and len(content) < stated:  # `read1` does not mind
+        raise http.client.IncompleteRead(bytes(content), stated - len(content))
+    return bytes(content)
+
+
+def check_url(url: str, what: str, hint: str) -> None:
+    """Refuses at once what could not be asked, in words that hold no password."""
+    authority = url.partition("://")[2].partition("/")[0]
+    if "@" in authority:  # it would be printed wherever the service is spoken of
+        raise ModelError(
+            f"the URL of {what} at {authority.rpartition('@')[2]} holds a name or password",
+            hint="leave it out: the API key is read from RECOLLECT_MODEL_API_KEY",
+        )
+    try:
+        fine = _can_be_asked(urlsplit(url))
+    except ValueError:  # a host or a port that is none
+        fine = False
+    if not fine:
+        raise ModelError(f"{url!r} is not the URL of {what}", hint=hint)
+
+
+def _can_be_asked(parts: SplitResult) -> bool:
+    host, asked = parts.hostname or "", parts.path + parts.query
+    known = parts.scheme in ("http", "https") and host.encode("idna") != b"" and parts.port != 0
+    return known and asked.isascii() and asked.isprintable() and " " not in host + asked
+
+
+def key_of(*names: str) -> str | None:
+    """The API key in the first of these variables that holds one. What a header cannot carry is not sent,
+    nor repeated in an error."""
+    found = ((name, os.environ.get(name, "").strip()) for name in names)
+    name, key = next(((name, key) for name, key in found if key), ("", None))
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ModelError(
+            f"the API key in {name} holds a character that no key has",
+            hint="it may be a line break, or a dash or quote that a word processor put there",
+        )
+    return key
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float:
@@ -112,12 +175,20 @@ def _retry_after(error: urllib.error.HTTPError) -> float:
 
 
 def _excerpt(error: urllib.error.HTTPError) -> str:
-    return error.read(_EXCERPT).decode("utf-8", "replace").strip() or str(error.reason)
+    """What it said with a failure, which may break off as any other answer."""
+    try:
+        said = error.read(_EXCERPT)
+    except (OSError, http.client.HTTPException):
+        said = b""
+    return said.decode("utf-8", "replace").strip() or str(error.reason)
 
 
-def _hint(code: int) -> str:
-    if code in (401, 403):
+def _hint(error: urllib.error.HTTPError) -> str:
+    if error.code in (401, 403):
         return "check the API key (RECOLLECT_MODEL_API_KEY, RECOLLECT_EXTRACTOR_API_KEY)"
-    if code == 404:
+    if error.code == 404:
         return "check the path of the URL and the name of the model"
+    if 300 <= error.code < 400:
+        where = error.headers.get("Location") or "elsewhere"
+        return f"it sends to {where}: give the URL that the service has there"
     return "check that the URL and the kind of service belong together"

@@ -45,6 +45,7 @@ WINDOWS = 8  # of a long text: about a thousand words
 _CHARACTERS_A_TOKEN = 20
 
 Ids = NDArray[np.int64]
+_FED = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _NO_TOKENS = np.empty((0, 0), dtype=np.int8)
 
 
@@ -64,6 +65,12 @@ class _Graph:
         self._session = _open_session(folder, threads)
         self._tokenizer = _open_tokenizer(folder) if beside is None else beside._tokenizer
         self._feeds = frozenset(str(node.name) for node in self._session.get_inputs())
+        if more := sorted(self._feeds - _FED):
+            raise ModelError(
+                f"{folder.graph} wants to be given {', '.join(more)}",
+                hint=f"recollect gives a graph {', '.join(sorted(_FED))}; export the model so that "
+                "it needs no more",
+            )
         outputs = self._session.get_outputs()
         self.outputs = tuple(str(node.name) for node in outputs)
         self.output_shapes = tuple(tuple(node.shape) for node in outputs)
@@ -197,13 +204,8 @@ class OnnxEmbedder:
                 hint="an embedder has an output sentence_embedding or last_hidden_state; "
                 "pass a cross-encoder as reranker",
             )
-        pooling = self._graph.folder.pooling
-        if self._sentence is None and pooling not in ("mean", "cls"):
-            raise ModelError(
-                f"{path} is pooled by {pooling}, and its graph leaves that to its caller",
-                hint="recollect pools by mean or by the first token; export the model with its "
-                "pooling, so that it has an output sentence_embedding",
-            )
+        if self._sentence is None:
+            _check_pooling(path, self._graph.folder)
         skipped = self._graph.folder.skip_tokens
         self._skipped = np.zeros(max(skipped, default=0) + 2, np.bool_)
         self._skipped[list(skipped)] = True
@@ -315,6 +317,18 @@ class OnnxEmbedder:
                 yield np.round(vectors * weights).astype(np.int8)
 
 
+def _check_pooling(path: Path, folder: ModelFolder) -> None:
+    """Whether we can make of token vectors what the model would."""
+    other = [] if folder.pooling in ("mean", "cls") else [f"pooling by {folder.pooling}"]
+    other += [f"a {step} layer" for step in folder.unread]
+    if other:
+        raise ModelError(
+            f"{path} needs {' and '.join(other)}, and its graph leaves that to its caller",
+            hint="recollect pools by mean or by the first token; export the model with its "
+            "pooling, so that it has an output sentence_embedding",
+        )
+
+
 def _joined(made: Encoded, parts: Sequence[Sequence[Encoding]]) -> Encoded:
     """Texts of several windows: the mean of their vectors, by length, and the tokens of the first. With
     the tokens of all, long texts would match a little of every question (docs/why.md)."""
@@ -351,6 +365,13 @@ class OnnxReranker:
                 hint="a reranker has an output logits; pass an embedder as embedder",
             )
         self._logits = self._graph.outputs.index("logits")
+        shape = self._graph.output_shapes[self._logits]
+        classes = shape[1] if len(shape) > 1 else 1
+        if len(shape) > 2 or (isinstance(classes, int) and classes > 2):
+            raise ModelError(
+                f"{path} is no cross-encoder for reranking: its logits are {list(shape)}",
+                hint="a reranker gives one logit a pair, or two: unrelated and related",
+            )
 
     @property
     def name(self) -> str:
@@ -374,8 +395,8 @@ class OnnxReranker:
             places, texts = batch
             outputs, _ = self._graph.run(texts)
             logits = outputs[self._logits].reshape(len(texts), -1)
-            # Exports with two classes put the relevant one last.
-            scores[places] = logits[:, -1]
+            # Exports with two classes put the relevant one last: what it has over the other is its log odds.
+            scores[places] = logits[:, -1] - (logits[:, 0] if logits.shape[1] > 1 else 0)
 
         # The same batches, whoever reads them, so the same logits. The longest first: who is left with the
         # last one keeps the others waiting.

@@ -9,43 +9,33 @@ The part after `#` names the model. The API key is read from RECOLLECT_MODEL_API
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ModelError
 from recollect.models.base import Encoded
-from recollect.models.http import Client
+from recollect.models.http import Client, Refused, check_url, key_of
 
 # What Text Embeddings Inference takes at once unless it is configured otherwise.
 BATCH = 32
+TOO_MANY = frozenset({413, 422})  # the second is Text Embeddings Inference's word for it
 _TEI = "tei+"
 
 
 def _client(url: str) -> Client:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ModelError(
-            f"{url!r} is not the URL of a model service",
-            hint="use http://host, https://host or tei+http://host",
-        )
-    if "@" in parts.netloc:  # it would be printed wherever the service is spoken of
-        raise ModelError(
-            f"the URL of the model service at {parts.hostname} holds a name or password",
-            hint="leave it out: the API key is read from RECOLLECT_MODEL_API_KEY",
-        )
-    return Client(url.rstrip("/"), os.environ.get("RECOLLECT_MODEL_API_KEY"))
+    check_url(url, "a model service", "use http://host, https://host or tei+http://host")
+    return Client(url.rstrip("/"), key_of("RECOLLECT_MODEL_API_KEY"))
 
 
 class RemoteEmbedder:
     """Vectors from a service; it makes no token vectors."""
 
     def __init__(self, spec: str) -> None:
-        address, self._model = urldefrag(spec)
+        address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
         self._client = _client(address.removeprefix(_TEI))
         self._dimensions = 0
@@ -81,8 +71,7 @@ class RemoteEmbedder:
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        batches = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
-        vectors = np.concatenate([self._embed(batch) for batch in batches])
+        vectors = np.concatenate(list(_in_batches(self._embed, texts)))
         norms = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return (vectors / norms).astype(np.float32)
 
@@ -108,7 +97,7 @@ class RemoteReranker:
     """Logits from a service that reads query and passages together."""
 
     def __init__(self, spec: str) -> None:
-        address, self._model = urldefrag(spec)
+        address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
         self._client = _client(address.removeprefix(_TEI))
 
@@ -117,8 +106,7 @@ class RemoteReranker:
         return self._model or urlsplit(self._client.url).netloc
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        batches = [passages[i : i + BATCH] for i in range(0, len(passages), BATCH)]
-        scores = [self._rerank(query, list(batch)) for batch in batches]
+        scores = list(_in_batches(lambda batch: self._rerank(query, list(batch)), passages))
         return np.concatenate(scores) if scores else np.empty(0, dtype=np.float32)
 
     def _rerank(self, query: str, passages: list[str]) -> NDArray[np.float32]:
@@ -140,34 +128,56 @@ class RemoteReranker:
         return np.log(chances / (1 - chances)).astype(np.float32)
 
 
+def _in_batches(
+    ask: Callable[[Sequence[str]], NDArray[np.float32]], texts: Sequence[str]
+) -> Iterator[NDArray[np.float32]]:
+    """What is answered to each batch. Where a service takes fewer texts at once, it says so by refusing them."""
+    begin, size = 0, BATCH
+    while begin < len(texts):
+        batch = texts[begin : begin + size]
+        try:
+            yield ask(batch)
+        except Refused as error:
+            if error.code not in TOO_MANY or len(batch) == 1:
+                raise
+            size = len(batch) // 2
+        else:
+            begin += size
+
+
 def _by_index(answer: Any, key: str, value: str, size: int, url: str) -> list[Any]:
     """Values in the order of the input: services may answer sorted by score."""
     try:
         entries = cast("list[dict[str, Any]]", answer[key])
         found = {int(entry["index"]): entry[value] for entry in entries}
         return [found[i] for i in range(size)]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise _unexpected(url, size) from error
 
 
 def _matrix(values: Any, size: int, url: str) -> NDArray[np.float32]:
-    try:
-        matrix = np.asarray(values, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise _unexpected(url, size) from error
-    if matrix.ndim != 2 or len(matrix) != size or not np.isfinite(matrix).all():
+    matrix = _numbers(values, size, url)
+    if matrix.ndim != 2 or len(matrix) != size or not matrix.shape[1]:
         raise _unexpected(url, size)
     return matrix
 
 
 def _column(values: Any, size: int, url: str) -> NDArray[np.float32]:
-    try:
-        column = np.asarray(values, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise _unexpected(url, size) from error
-    if column.shape != (size,) or not np.isfinite(column).all():
+    column = _numbers(values, size, url)
+    if column.shape != (size,):
         raise _unexpected(url, size)
     return column
+
+
+def _numbers(values: Any, size: int, url: str) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):  # what is too large is not finite
+            numbers = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _unexpected(url, size) from error
+    if not np.isfinite(numbers).all():
+        raise _unexpected(url, size)
+    return numbers
 
 
 def _unexpected(url: str, size: int) -> ModelError:

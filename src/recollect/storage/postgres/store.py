@@ -354,17 +354,18 @@ class PostgresStore(Lists):
 
     def switch_model(self, bank: str, model: ModelIdentity) -> bool:
         """Make the staged vectors the bank's; False when some memory has none yet."""
-        given = {"bank": bank, "embedder": model[0]}
+        sizes = {"dimensions": model[1], "token_dimensions": model[2]}
+        given = {"bank": bank, "embedder": model[0], **sizes}
 
         def work(session: WriteSession, head: Head) -> bool:
-            # Under one name a service may have another model by the time that making them goes on.
-            session.run(query("drop_misfits"), {"bank": bank, "dimensions": model[1]})
+            # Under one name a service may have another model by the time that making them goes on; and
+            # token vectors may be wanted by then.
+            session.run(query("drop_misfits"), given)
             if session.fetch(query("missing_staged"), given)[0][0]:
                 return False
             for name in ("switch_vectors", "switch_tokens", "clear_staged"):
                 session.run(query(name), given)
-            now = {"dimensions": model[1], "token_dimensions": model[2], "now": now_micros()}
-            session.run(query("switch_bank"), given | now)
+            session.run(query("switch_bank"), given | {"now": now_micros()})
             self._wrote(bank, head.seq + 1)
             return True
 

@@ -52,9 +52,14 @@ def stage(
 def switch(db: sqlite3.Connection, number: int, model: ModelIdentity, now: int) -> bool:
     """Make the staged vectors the bank's; False when some memory has none yet."""
     inside = row_span(number)
-    # Under one name a service may have another model by the time that making them goes on.
+    # Under one name a service may have another model by the time that making them goes on; and token
+    # vectors may be wanted by then.
     size = len(vector_blob(np.zeros(model[1], np.float32)) or b"")
-    db.execute("DELETE FROM staged WHERE n >= ? AND n < ? AND length(vector) <> ?", (*inside, size))
+    db.execute(
+        """DELETE FROM staged WHERE n >= ? AND n < ?
+        AND (length(vector) <> ? OR (tokens IS NULL AND ? > 0))""",
+        (*inside, size, model[2]),
+    )
     (missing,) = db.execute(
         """SELECT count(*) FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
         WHERE m.n >= ? AND m.n < ? AND s.n IS NULL""",
@@ -69,8 +74,9 @@ def switch(db: sqlite3.Connection, number: int, model: ModelIdentity, now: int) 
     )
     db.execute("DELETE FROM tokens WHERE n >= ? AND n < ?", inside)
     db.execute(
-        "INSERT INTO tokens SELECT n, tokens FROM staged WHERE n >= ? AND n < ? AND tokens IS NOT NULL",
-        inside,
+        """INSERT INTO tokens SELECT n, tokens FROM staged
+        WHERE n >= ? AND n < ? AND tokens IS NOT NULL AND ? > 0""",
+        (*inside, model[2]),
     )
     db.execute("DELETE FROM staged WHERE n >= ? AND n < ?", inside)
     db.execute(

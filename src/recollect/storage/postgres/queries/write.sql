@@ -265,7 +265,8 @@ ON CONFLICT (bank_id, key) DO UPDATE SET embedder = EXCLUDED.embedder, vector = 
   tokens = EXCLUDED.tokens
 
 -- name: drop_misfits
-DELETE FROM staged s WHERE s.bank_id = %(bank)s AND vector_dims(s.vector) <> %(dimensions)s
+DELETE FROM staged s WHERE s.bank_id = %(bank)s
+  AND (vector_dims(s.vector) <> %(dimensions)s OR (s.tokens IS NULL AND %(token_dimensions)s > 0))
 
 -- name: missing_staged
 SELECT count(*) FROM memories m
@@ -277,7 +278,7 @@ UPDATE features f SET vector = s.vector FROM staged s
 WHERE f.bank_id = %(bank)s AND s.bank_id = %(bank)s AND s.key = f.key
 
 -- name: switch_tokens
-UPDATE tokens t SET data = s.tokens FROM staged s
+UPDATE tokens t SET data = CASE WHEN %(token_dimensions)s > 0 THEN s.tokens END FROM staged s
 WHERE t.bank_id = %(bank)s AND s.bank_id = %(bank)s AND s.key = t.key
 
 -- name: clear_staged
