@@ -47,7 +47,7 @@ VARIANTS: tuple[dict[str, float], ...] = (
     {"LONG": NEVER, "LIKEST": 0},  # names alone
     {"COMMON": 0},  # likeness alone
     {"ABOUT": 0},
-    {"ABOUT": 0.7},
+    {"ABOUT": 1},
     {"SAME_DAY": 0},  # names and likeness
     {"LIKEST": 0},
     {"LIKEST": 0.7},

@@ -41,7 +41,7 @@ from recollect.types import Memory
 BRIDGES = 3
 LIFT = 0.8  # of the way, at most
 CEILING = 0.35
-ABOUT = 1.0  # of that, for what tells of a name that the bridge holds, if at most one other does
+ABOUT = 0.75  # of that, for what tells of a name that the bridge holds, if at most one other does
 COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
 LONG = 20  # words of a query from which on likeness counts in full
