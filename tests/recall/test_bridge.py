@@ -291,6 +291,19 @@ def test_a_day_counts_where_it_was_given_and_not_the_day_of_telling(memory: Reco
     assert lifts[0] > lifts[1]
 
 
+def test_what_tells_of_a_name_is_lifted_further_than_what_mentions_it(memory: Recollect) -> None:
+    others = "Drew Brees, Sean Payton and Mickey Loomis"
+    texts = (
+        "In 2009 the Colts lost to the New Orleans Saints.",
+        f"The New Orleans Saints share a stadium with {others}.",
+        f"{others} share a stadium with the New Orleans Saints.",
+    )
+    memory.retain("teams", [{"text": text} for text in texts])
+    hits = {hit.text: hit for hit in memory.recall("teams", "Who beat the Colts in 2009?")}
+    about, mentions = (_value(hits[text].explanation, "towards a better hit") for text in texts[1:])
+    assert about > 1.2 * mentions
+
+
 def test_the_tree_of_what_was_lifted_adds_up(memory: Recollect, films: str) -> None:
     hit = next(h for h in memory.recall(films, QUESTION) if h.id == "answer")
     assert hit.explanation is not None
