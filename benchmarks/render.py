@@ -53,7 +53,7 @@ def render(found: dict[str, Json]) -> Pages:
         "",
         "Rendered by `benchmarks/render.py` from `benchmarks/results/*.json`; not written by hand.",
         "Quality figures are means over queries in per cent, on splits that no model was trained on and",
-        "no weight fitted on (`src/recollect/eval/splits.py`; cautions in models.md). Costs are CPU time, median of the calls, all",
+        "no weight fitted on (`src/recollect/eval/splits.py`; cautions in models.md and why.md). Costs are CPU time, median of the calls, all",
         "threads counted, query embedding included, unless a column says wall.",
         "",
     ]
