@@ -15,6 +15,7 @@ class Bert(nn.Module):
     def __init__(self, weights: Arrays, layers: int, heads: int = 12) -> None:
         super().__init__()
         self.layers, self.heads = layers, heads
+        self.dropout = 0.0  # while training
         self.words = nn.Embedding.from_pretrained(torch.tensor(weights[WORDS]), freeze=True)
         kept = {
             name: nn.Parameter(torch.tensor(value))
@@ -41,7 +42,7 @@ class Bert(nn.Module):
         if types is not None:
             # Not `kinds[types]`: the gradient of two rows looked up a hundred thousand times is slow.
             x = x + types.unsqueeze(-1) * (kinds[1] - kinds[0])
-        x = self.norm(x, "embeddings.LayerNorm")
+        x = self._thin(self.norm(x, "embeddings.LayerNorm"))
         allowed = mask[:, None, None, :]
         states: list[Tensor] = []
         for layer in range(self.layers):
@@ -55,12 +56,22 @@ class Bert(nn.Module):
             self.linear(x, f"{at}.attention.self.{part}").view(b, t, self.heads, -1).transpose(1, 2)
             for part in ("query", "key", "value")
         )
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed.expand(b, 1, t, t))
+        mixed = F.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            attn_mask=allowed.expand(b, 1, t, t),
+            dropout_p=self.dropout if self.training else 0.0,
+        )
         mixed = mixed.transpose(1, 2).reshape(b, t, d)
-        mixed = self.linear(mixed, f"{at}.attention.output.dense")
+        mixed = self._thin(self.linear(mixed, f"{at}.attention.output.dense"))
         x = self.norm(x + mixed, f"{at}.attention.output.LayerNorm")
         wide = F.gelu(self.linear(x, f"{at}.intermediate.dense"))
-        return self.norm(x + self.linear(wide, f"{at}.output.dense"), f"{at}.output.LayerNorm")
+        wide = self._thin(self.linear(wide, f"{at}.output.dense"))
+        return self.norm(x + wide, f"{at}.output.LayerNorm")
+
+    def _thin(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout, self.training) if self.dropout else x
 
     def arrays(self) -> Arrays:
         return {

@@ -80,7 +80,7 @@ def measure(path: Path, name: str, shares: list[float]) -> None:
     if name == "finder":
         base = thinned(unpack(CACHE / "gte" / "weights.npz"), FINDER_LAYERS)
     else:
-        base = unpack(CACHE / "minilm" / "weights.npz")
+        base = unpack(CACHE / "minilm" / "weights.npz") | unpack(CACHE / "start" / "embedder.npz")
     for share in shares:
         report(f"{name} {share}", load_embedder(tuned, base, share), sets)
 

@@ -48,8 +48,8 @@ SHARES = {
     "friends": 0.1,
     "timeqa": 0.05,
     "scifact": 0.02,
-    "chats": 0.55,
-    "untold": 0.06,
+    "chats": 0.65,
+    "untold": 0.09,
     "synthetic": 0.08,
     "squad_sent": 0.12,
     "cosmosqa": 0.09,
@@ -208,18 +208,18 @@ class ListMaker:
         return query, texts, [item.pid for item in items[:LIST]]
 
     def _form(self, row: Row, answer: Passage) -> Form:
-        rng = self.rng
-        dated = rng.random() < (0.8 if answer.date else 0.45)
+        rng, chat = self.rng, row.source == "chats"
+        dated = rng.random() < (0.85 if answer.date else 0.45)
         named = rng.random() < (0.95 if answer.speaker else 0.3)
         roll = rng.random()
         if answer.previous is not None:
-            context = "previous" if roll < (0.8 if row.source == "chats" else 0.5) else ""
+            context = "previous" if roll < (0.9 if chat else 0.5) else ""
         else:
             context = (
                 "previous" if roll < 0.12 else (rng.choice(self.contexts) if roll < 0.2 else "")
             )
         wrapped = len(answer.ids) < 60 and rng.random() < 0.2 and row.source != "synthetic"
-        earlier = context == "previous" and rng.random() < 0.35
+        earlier = context == "previous" and rng.random() < (0.6 if chat else 0.35)
         return Form(dated, named, context, earlier, wrapped, rng.choice([":", "", "."]))
 
     def _query(self, row: Row, speaker: str) -> list[int]:

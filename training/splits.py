@@ -119,8 +119,10 @@ def realmem() -> Iterator[tuple[bool, Collection]]:
 
 
 def lifebench() -> Iterator[tuple[bool, Collection]]:
+    more = asked("lifebench")
     for item in load_json("memory/lifebench_en.json.gz"):
-        yield item["id"] in LIFEBENCH_HELD, conversation("lifebench", item, turns=False)
+        part = conversation("lifebench", item, turns=False)
+        yield item["id"] in LIFEBENCH_HELD, more_asked(part, more)
 
 
 def friends() -> Iterator[tuple[bool, Collection]]:
