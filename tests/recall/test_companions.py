@@ -101,7 +101,7 @@ def test_why_names_the_observation_that_took_its_place(
 def crowded(memory: Recollect) -> Iterator[str]:
     """The best hit is a fact; then comes a longer one, and last what was observed of the best."""
     fact = memory.retain("crowded", {"text": "Rooibos tea."}).ids[0]
-    memory.retain("crowded", {"id": "long", "text": "Rooibos tea, a pound of it, in a tin."})
+    memory.retain("crowded", {"id": "long", "text": "A pound of tea, rooibos, in a big tin."})
     observed = {
         "id": "made",
         "text": "It is drunk every day by Alice and her friends.",

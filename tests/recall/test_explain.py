@@ -209,7 +209,7 @@ def hopping(memory: Recollect) -> str:
             {"id": "flood", "text": "The cellar flood ruined the archive.", "tags": ["house"]},
             {
                 "id": "pump",
-                "text": "A stronger pump was ordered.",
+                "text": "Marta ordered another pump.",
                 "tags": ["house"],
                 "causal_relations": [{"type": "caused_by", "target": 0, "weight": 0.8}],
             },

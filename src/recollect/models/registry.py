@@ -8,10 +8,10 @@ from recollect.errors import ModelError
 from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_EMBEDDER = "recollect-embed-4"
-DEFAULT_RERANKER: str | None = "recollect-rerank-4"
+DEFAULT_EMBEDDER = "recollect-embed-5"
+DEFAULT_RERANKER: str | None = "recollect-rerank-5"
 # Shipped once; banks may still hold their vectors.
-RETIRED = frozenset({"recollect-embed-1", "recollect-embed-2", "recollect-embed-3"})
+RETIRED = frozenset(f"recollect-embed-{number}" for number in range(1, 5))
 _OFF = frozenset({"", "none", "off"})
 
 
