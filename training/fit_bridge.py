@@ -38,6 +38,8 @@ PLAN = (
     ("realmem-as-of", None, 140),
     ("friendsqa", None, None),
     ("timeqa", 2500, 150),
+    ("chats", None, 20),
+    ("assistants", None, 20),
 )
 SETS = ("steps", *(name for name, _, _ in PLAN))
 NEVER = 10**9
