@@ -29,7 +29,7 @@ from recollect.eval.systems import Recollect as System  # noqa: E402
 from recollect.recall import bridge as stage  # noqa: E402
 from recollect.recall import pipeline  # noqa: E402
 from recollect.recall.pool import Pool  # noqa: E402
-from recollect.recall.relevance import least_similarity  # noqa: E402
+from recollect.recall.relevance import least_likeness  # noqa: E402
 from recollect.telemetry import Run  # noqa: E402
 
 # (set, units kept, queries kept); LifeBench's evidence lies among thousands of records: all are kept
@@ -88,7 +88,7 @@ def figures(bank: Bank) -> Iterator[NDArray[np.float64]]:
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
-        bar = least_similarity(memory._recalling.embedder.name)
+        bar = least_likeness(memory._recalling.embedder.name)
         limit = memory.settings.rerank_candidates
         for query in bank.queries:
             gold = {system.gold_key(bank, g) for g in query.gold}

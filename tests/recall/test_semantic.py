@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recollect import Arm, Recollect
-from recollect.recall.relevance import least_similarity
+from recollect.recall.relevance import least_likeness, least_similarity
 from recollect.storage.base import Filter
 
 from .banks import plain, snapshot, view_of
@@ -97,6 +97,11 @@ def test_nothing_under_the_bar_of_similarity_is_found(memory: Recollect, story: 
 def test_the_bar_is_0_3_for_a_model_that_nobody_fitted(memory: Recollect) -> None:
     assert least_similarity("a-model-of-tomorrow") == 0.3
     assert least_similarity(memory.embedder.name) < 0.3
+
+
+def test_two_memories_have_to_be_nearer_than_a_question_and_its_answer(memory: Recollect) -> None:
+    assert least_likeness(memory.embedder.name) > least_similarity(memory.embedder.name)
+    assert least_likeness("a-model-of-tomorrow") == 0.3
 
 
 @pytest.mark.parametrize(

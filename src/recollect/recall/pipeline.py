@@ -30,6 +30,7 @@ from recollect.recall.relevance import (
     calibrations,
     evidence,
     judge,
+    least_likeness,
     least_similarity,
     settle,
     spread,
@@ -136,7 +137,7 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
     if linked and _reranks(with_.settings, request) and "bridge" not in request.without:
         with run.stage("bridge") as span:
-            bar = least_similarity(with_.embedder.name)
+            bar = least_likeness(with_.embedder.name)
             pool = bridge(view, query, pool, with_.settings.rerank_candidates, bar)
             span.note(lifted=0 if pool.bridged is None else int((pool.bridged.lift > 0).sum()))
     if linked and (query.causal or deep):

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import orjson
@@ -42,19 +43,29 @@ class Calibration:
 
 
 @cache
-def least_similarity(model: str) -> float:
-    """The cosine under which this model's neighbours are noise. Scales differ: of a model that
-    was tuned to tell memories apart, 0.2 may say what 0.3 says of one that was not."""
+def _fitted(model: str) -> Mapping[str, Any]:
+    """What was fitted for this model, or for those that nobody fitted."""
     table = orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
-    return float((table.get(model) or table["general"])["similarity"])
+    return table.get(model) or table["general"]
+
+
+def least_similarity(model: str) -> float:
+    """The cosine under which this model's neighbours of a query are noise. Scales differ: of a model that
+    was tuned to tell memories apart, 0.2 may say what 0.3 says of one that was not."""
+    return float(_fitted(model)["similarity"])
+
+
+def least_likeness(model: str) -> float:
+    """The cosine under which two memories are not alike. They are likelier to be near each other than a
+    question is to what answers it."""
+    return float(_fitted(model)["likeness"])
 
 
 @cache
 def calibrations(model: str) -> Mapping[str, Calibration]:
     """By which signals are there: "first", "late", "cross". A model that nobody calibrated gets
     the general weights."""
-    table = orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
-    chosen = table.get(model) or table["general"]
+    chosen = _fitted(model)
     # A bias of single precision, as the terms are: so few bits add up in double precision with
     # nothing lost, and every way to add them gives the same.
     read = {name: Calibration(**entry) for name, entry in chosen["relevance"].items()}
