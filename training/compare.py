@@ -27,7 +27,7 @@ PLAN = (
     ("assistants", None, 40),
     ("notes", None, 60),
     ("answers", None, 40),
-    ("realmem", None, 130),
+    ("realmem-as-of", None, 130),
     ("lifebench", 1500, 60),
 )
 NEAREST, PASSAGE_MOST, QUERY_MOST = 300, 254, 128
@@ -55,8 +55,17 @@ def write_sets(path: Path) -> None:
 def collection(bank: Any) -> Collection:
     place = {unit.id: i for i, unit in enumerate(bank.units)}
     texts = [passage(unit, bank.units[i - 1] if i else None) for i, unit in enumerate(bank.units)]
-    asked = [(q.text, [place[g] for g in q.gold if g in place]) for q in bank.queries]
-    return {"texts": texts, "queries": [(text, gold) for text, gold in asked if gold]}
+    asked = [
+        (q.text, [place[g] for g in q.gold if g in place], later(q, bank)) for q in bank.queries
+    ]
+    return {"texts": texts, "queries": [one for one in asked if one[1]]}
+
+
+def later(query: Any, bank: Any) -> list[int]:
+    """What a question as of a time cannot know."""
+    if query.as_of is None:
+        return []
+    return [i for i, unit in enumerate(bank.units) if unit.time and unit.time > query.as_of]
 
 
 def passage(unit: Any, before: Any) -> str:
@@ -70,19 +79,12 @@ def passage(unit: Any, before: Any) -> str:
 
 
 def measure(path: Path, name: str, shares: list[float]) -> None:
-    from dump import load_embedder
-    from train import CACHE, FINDER_LAYERS
-    from weights import thinned, unpack
+    from train import load_blended
 
     with gzip.open(path, "rt", encoding="utf-8") as file:
         sets = json.load(file)
-    tuned = unpack(CACHE / "state" / f"{name}.npz")
-    if name == "finder":
-        base = thinned(unpack(CACHE / "gte" / "weights.npz"), FINDER_LAYERS)
-    else:
-        base = unpack(CACHE / "minilm" / "weights.npz") | unpack(CACHE / "start" / "embedder.npz")
     for share in shares:
-        report(f"{name} {share}", load_embedder(tuned, base, share), sets)
+        report(f"{name} {share}", load_blended(name, share), sets)
 
 
 def report(label: str, model: Any, sets: dict[str, list[Collection]]) -> None:
@@ -105,11 +107,12 @@ def line(figures: NDArray[np.float64]) -> str:
 def orders(scorer: Any, c: Collection) -> list[list[tuple[float, float]]]:
     """Of every query, how the three orders do."""
     vectors, tokens, _, keep = scorer.encode(scorer.ids(c["texts"], PASSAGE_MOST))
-    asked = scorer.ids([text for text, _ in c["queries"]], QUERY_MOST)
+    asked = scorer.ids([text for text, *_ in c["queries"]], QUERY_MOST)
     queries, query_tokens, weights, _ = scorer.encode(asked)
     cosines = (queries @ vectors.T).cpu().numpy()
     found: list[list[tuple[float, float]]] = []
-    for i, (_, gold) in enumerate(c["queries"]):
+    for i, (_, gold, unknown) in enumerate(c["queries"]):
+        cosines[i][unknown] = -1.0
         near = np.argsort(-cosines[i], kind="stable")[:NEAREST]
         cosine = cosines[i][near]
         late = scorer.late(query_tokens[i], weights[i], tokens[near], keep[near])

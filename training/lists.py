@@ -73,7 +73,9 @@ SHARES = {
     "steps": 0.12,
 }
 # What a cross-encoder that was trained for long orders better than a few rows teach another.
-HEEDED = frozenset({"realmem", "lifebench", "timeqa", "records", "notes", "scifact"})
+HEEDED = frozenset({"lifebench", "timeqa", "records", "scifact"})
+# Notes are written down again as a project goes on, with few words changed.
+REPEATED, ALIKE = frozenset({"realmem", "notes"}), 0.7
 # What no teacher knows better than whoever marked the answers: a second step has little in common with the question.
 UNTAUGHT = frozenset({"steps"})
 
@@ -96,6 +98,7 @@ class Row:
     gold: list[int]
     hard: list[int]
     judged: dict[int, float] = field(default_factory=dict[int, float])  # by passage, where known
+    asked: date | None = None  # what was told later is no miss: nobody could have found it then
 
 
 class Corpus:
@@ -116,10 +119,13 @@ class Corpus:
             p.previous: i for i, p in enumerate(self.passages) if p.previous is not None
         }
         self.rows = [self._row(*row) for row in value["rows"]]
+        for number, day in value["asked"].items():
+            self.rows[int(number)].asked = date.fromisoformat(day)
         self.groups: dict[str, list[int]] = {}
         for pid, passage in enumerate(self.passages):
             self.groups.setdefault(passage.group, []).append(pid)
         self._ids: dict[str, list[int]] = {}
+        self._alike: dict[int, frozenset[int]] = {}
         self.families: dict[str, list[int]] = {}
         for i, row in enumerate(self.rows):
             self.families.setdefault(row.source, []).append(i)
@@ -131,6 +137,28 @@ class Corpus:
                 self.tokenizer.encode(part, add_special_tokens=False).ids
             )
         return Row(source, group, ids, gold, [])
+
+    def known(self, row: Row, pid: int) -> bool:
+        """Whether this had been told when the question was asked."""
+        day = self.passages[pid].date
+        return row.asked is None or day is None or day <= row.asked
+
+    def repeats(self, row: Row, pid: int) -> bool:
+        """Whether a note says again what an answer says: whoever marked one of them meant both."""
+        return row.source in REPEATED and any(pid in self._twins(g) for g in row.gold)
+
+    def _twins(self, pid: int) -> frozenset[int]:
+        """What is told in nearly the same words, in the same bank."""
+        found = self._alike.get(pid)
+        if found is None:
+            said = set(self.passages[pid].ids)
+            others = ((i, set(self.passages[i].ids)) for i in self.groups[self.passages[pid].group])
+            alike = (i for i, told in others if len(said & told) >= ALIKE * len(said | told))
+            found = self._alike[pid] = frozenset(alike)
+        return found
+
+    def misses(self, row: Row, pid: int) -> bool:
+        return pid not in row.gold and self.known(row, pid) and not self.repeats(row, pid)
 
     def ids(self, text: str) -> list[int]:
         """Ids of a short, often repeated piece of text."""
@@ -238,7 +266,7 @@ class ListMaker:
         return query[:QUERY_MOST]
 
     def _misses(self, row: Row) -> list[int]:
-        rng, gold = self.rng, set(row.gold)
+        rng = self.rng
         pool = self.c.groups[row.group]
         near = rng.sample(row.hard[:12], min(4, len(row.hard[:12])))
         far = rng.sample(row.hard[12:], min(2, len(row.hard[12:])))
@@ -247,7 +275,7 @@ class ListMaker:
         while len(chosen) < LIST and tries < 50:
             tries += 1
             pid = rng.choice(pool)
-            if pid not in gold and pid not in chosen:
+            if pid not in chosen and self.c.misses(row, pid):
                 chosen.append(pid)
         return chosen
 
@@ -451,15 +479,23 @@ class Batches(torch.utils.data.IterableDataset):
         if len(batch) >= 8:
             yield batch
 
+    def _known(self, row: Row, pids: np.ndarray) -> np.ndarray:
+        """Which of these passages must not count as misses."""
+        known = np.isin(pids, row.gold)
+        if row.asked is not None or row.source in REPEATED:
+            for i in np.flatnonzero(~known):
+                own = self.corpus.passages[pids[i]].group == row.group
+                known[i] = own and not self.corpus.misses(row, int(pids[i]))
+        return known
+
     def _tensors(self, batch: list[Any]) -> dict[str, torch.Tensor]:
         queries = [[CLS, *m[1], SEP] for m in batch]
         passages = [[CLS, *p.ids, SEP] for m in batch for p in m[2]]
         pairs = [[CLS, *m[1], SEP, *p.paired, SEP] for m in batch for p in m[2]]
         types = [[0] * (len(m[1]) + 2) + [1] * (len(p.paired) + 1) for m in batch for p in m[2]]
         pids = np.array([m[3] for m in batch])
-        gold = [set(m[0].gold) for m in batch]
-        # In-batch passages that answer the query too must not count as misses.
-        known = np.array([[pid in g for pid in pids.reshape(-1)] for g in gold])
+        # In-batch passages that answer the query too, or were told later, must not count as misses.
+        known = np.array([self._known(m[0], pids.reshape(-1)) for m in batch])
         # A passage that stands in its list as something else than the answer is not what was judged.
         judged = [
             [
@@ -480,7 +516,7 @@ class Batches(torch.utils.data.IterableDataset):
             "type": pad(types),
             "known": known,
             "judged": np.array(judged, dtype=np.float32),
-            "answered": np.array([bool(g) for g in gold]),
+            "answered": np.array([bool(m[0].gold) for m in batch]),
             "heeded": np.array([m[0].source in HEEDED for m in batch]),
             "untaught": np.array([m[0].source in UNTAUGHT for m in batch]),
         }

@@ -60,7 +60,14 @@ class Pool:
         return known
 
 
-def add_collection(pool: Pool, rows: list[list[Any]], source: str, c: splits.Collection) -> None:
+def add_collection(
+    pool: Pool,
+    rows: list[list[Any]],
+    asked: dict[tuple[str, str], str],
+    source: str,
+    c: splits.Collection,
+) -> None:
+    """Its questions as rows; `asked` gets the day of those that were asked before all was told."""
     group = c.name
     ids = {u.id: pool.add(group, u.id, [group, u.text, u.date, u.speaker, None]) for u in c.units}
     for unit in c.units:
@@ -68,6 +75,8 @@ def add_collection(pool: Pool, rows: list[list[Any]], source: str, c: splits.Col
             pool.passages[ids[unit.id]][4] = ids[unit.previous]
     for q in c.queries:
         row = [source, group, q.text, [ids[g] for g in q.gold if g in ids]]
+        if q.asked is not None:
+            asked[group, q.text] = q.asked
         # What nobody ever said, though it sounds as if, teaches what an answer lacks.
         rows.append(row if q.gold else ["untold", *row[1:]])
 
@@ -235,17 +244,18 @@ def main(out: str, judged: str = "") -> None:
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     sets = splits.evaluation_sets()
-    pool, rows = Pool(), list[list[Any]]()
+    pool, rows, asked = Pool(), list[list[Any]](), dict[tuple[str, str], str]()
     add_pairs(pool, rows)
     for c in splits.training_collections():
-        add_collection(pool, rows, c.name.split(":")[0], c)
+        add_collection(pool, rows, asked, c.name.split(":")[0], c)
     add_worlds(pool, rows)
     rows, report = overlap(pool, rows, sets)
     calibration = [row for row in rows if calibrates(pool, row)]
     shown = {pid for row in calibration for pid in row[3]}
     rows = [row for row in rows if not shown.intersection(row[3])]
     report |= {"train": len(rows), "calibration": Counter(row[0] for row in calibration)}
-    value = {"passages": pool.passages, "rows": rows, "calibration": calibration}
+    days = {i: asked[row[1], row[2]] for i, row in enumerate(rows) if (row[1], row[2]) in asked}
+    value = {"passages": pool.passages, "rows": rows, "asked": days, "calibration": calibration}
     write(folder / "train.json.gz", value)
     if judged:
         keep(pool, rows, Path(judged))

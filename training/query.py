@@ -29,7 +29,7 @@ import calibrate
 import graph
 import ship
 from bert import Embedder
-from export import EMBEDDER, EMBEDDER_MOST, state, training_texts
+from export import EMBEDDER, EMBEDDER_MOST, SHARE, state, training_texts
 from export_minilm import plain_tokenizer, read_wheel
 from lists import CLS, SEP, Corpus, pad
 from train import (
@@ -39,8 +39,8 @@ from train import (
     TOKEN_DIMENSIONS,
     autocast,
     clock,
+    load_blended,
     load_corpus,
-    load_students,
     optimiser,
     save,
     sentence_vectors,
@@ -48,7 +48,7 @@ from train import (
 )
 from weights import WORDS, Arrays, thinned, unpack
 
-LAYERS = (0, 2, 5)  # of the embedder, from which a student starts
+LAYERS = (0, 3, 7)  # of the embedder, from which a student starts
 ROWS, NEAR, HELD = 2048, 8192, 2048
 SAID = 16_384  # passages that are near or far
 SHARPNESS = 20.0  # of the order of passages
@@ -57,9 +57,10 @@ PIECE = (3, 28)  # tokens
 TEXTS = 1200
 
 
-def beginning(embedder: Arrays, words: Arrays, before: Arrays | None) -> Embedder:
+def beginning(embedder: Embedder, before: Arrays | None) -> Embedder:
     """Some layers of the embedder, or those that skimmed for the one before it, and the embedder's heads."""
-    chosen = thinned(embedder, LAYERS) | (before or {}) | {WORDS: words[WORDS]}
+    words = embedder.bert.words.weight.cpu().numpy()
+    chosen = thinned(embedder.arrays(), LAYERS) | (before or {}) | {WORDS: words}
     student = Embedder(chosen, len(LAYERS), TOKEN_DIMENSIONS)
     student.project.weight.data = torch.tensor(chosen["project.weight"])
     student.weigh.weight.data = torch.tensor(chosen["weigh.weight"])
@@ -119,11 +120,9 @@ def train(args: argparse.Namespace) -> None:
     torch.manual_seed(7)
     torch.backends.cuda.matmul.allow_tf32 = True
     texts = Texts(load_corpus(args.limit))
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    teacher, _ = load_students(minilm)
-    teacher.eval().requires_grad_(False)
+    teacher = load_blended(args.of, args.share).eval().requires_grad_(False)
     before = unpack(CACHE / "start" / "query.npz") if args.resume else None
-    student = beginning(unpack(CACHE / "state" / "embedder.npz"), minilm, before)
+    student = beginning(teacher, before)
     passages = texts.chance.sample(texts.passages, min(SAID, len(texts.passages)))
     said = sentence_vectors(teacher.bert, [[CLS, *ids[:126], SEP] for ids in passages])
     held = padded([list(ids) for ids in texts.held])
@@ -184,6 +183,10 @@ def main() -> None:
     training.add_argument("--seconds", type=float, required=True)
     training.add_argument("--rate", type=float, default=3e-4)
     training.add_argument("--rows", type=int, default=ROWS)
+    training.add_argument("--of", default="finder", help="the state of the embedder")
+    training.add_argument(
+        "--share", type=float, default=SHARE, help="of the tuned embedder in the one that ships"
+    )
     training.add_argument("--resume", action="store_true")
     training.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
     training.set_defaults(stage=train)

@@ -148,8 +148,9 @@ def chats() -> Iterator[tuple[bool, Collection]]:
                 day, speaker = (record.get("time") or "")[:10] or None, record.get("speaker")
                 said.append(Unit(record["unit"], record["text"], day, speaker, before))
             else:
+                known = (record.get("as_of") or "")[:10] or None
                 asked = queries.setdefault(record["bank"], [])
-                asked.append(Query(record["query"], tuple(record["gold"])))
+                asked.append(Query(record["query"], tuple(record["gold"]), known))
     for bank, said in units.items():
         style = bank.split("-")[0]
         name = f"{style if style in APART else 'chats'}:{bank}"

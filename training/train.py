@@ -15,6 +15,7 @@ import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ FINDER_ROUNDS = 3  # of mining: misses that are near to the student as it is by 
 # Scales of cosines in the losses. What they push apart decides what a cosine means, to links, floors and duplicates.
 SENTENCE_SCALE, LATE_SCALE = 3.30, 3.54
 MINED = 24
+LAST_DAY = date.max.toordinal()
 LOG_EVERY = 200
 SAVED_EVERY = 0.2  # of a run
 BINARY = 0.6  # weight of "does it answer?" beside "which answers best?", of a cross-encoder
@@ -58,7 +60,11 @@ def load_corpus(limit: int = 0) -> Corpus:
         value = json.load(file)
     if limit:
         # A trial run: little data, texts of the smallest sources only.
-        value["rows"] = [row for row in value["rows"] if row[0] in ("friends", "quail")][:limit]
+        rows, days = value["rows"], value["asked"]
+        trial = [i for i, row in enumerate(rows) if row[0] in ("friends", "quail", "realmem")]
+        trial = trial[:: max(1, len(trial) // limit)]
+        value["rows"] = [rows[i] for i in trial]
+        value["asked"] = {n: days[str(i)] for n, i in enumerate(trial) if str(i) in days}
         kept = {row[1] for row in value["rows"]} | {"friends"}
         value["passages"] = [p if p[0] in kept else [p[0], "", *p[2:]] for p in value["passages"]]
     return Corpus(value, load_tokenizer())
@@ -113,20 +119,27 @@ def mine(corpus: Corpus, bert: Bert) -> None:
         members = corpus.groups[group]
         weights = impacts([named[pid][:200] for pid in members], 30522)
         own = vectors[members]
+        days = torch.tensor([day_of(corpus.passages[pid].date, 0) for pid in members])
         k = min(MINED, len(members))
         for start in range(0, len(rows), 2048):
             part = rows[start : start + 2048]
-            near = (asked[part] @ own.T).topk(k).indices.cpu().numpy()
+            until = [day_of(corpus.rows[row].asked, LAST_DAY) for row in part]
+            later = (days[None, :] > torch.tensor(until)[:, None]).to(DEVICE)
+            near = asked[part] @ own.T
+            near = near.masked_fill(later, -1e4).topk(k).indices.cpu().numpy()
             bag = torch.zeros(len(part), 30522, dtype=torch.float16, device=DEVICE)
             for i, row in enumerate(part):
                 bag[i, queries[row]] = 1
-            same = (bag @ weights.T).topk(k).indices.cpu().numpy()
-            for i, row in enumerate(part):
-                gold = set(corpus.rows[row].gold)
+            same = (bag @ weights.T).masked_fill(later, -1e4).topk(k).indices.cpu().numpy()
+            for i, row in enumerate(corpus.rows[j] for j in part):
                 mixed = (members[j] for pair in zip(near[i], same[i], strict=True) for j in pair)
-                corpus.rows[row].hard = [pid for pid in dict.fromkeys(mixed) if pid not in gold]
+                row.hard = [pid for pid in dict.fromkeys(mixed) if corpus.misses(row, pid)]
         del weights
     print(f"mined in {time.time() - started:.0f} s", flush=True)
+
+
+def day_of(day: date | None, otherwise: int) -> int:
+    return otherwise if day is None else day.toordinal()
 
 
 def loader(corpus: Corpus, budget: int, seed: int, workers: int) -> Iterator[dict[str, Tensor]]:
@@ -366,7 +379,7 @@ def keep_judged(corpus: Corpus) -> None:
     for row in corpus.rows:
         if row.judged:
             known = [pid for pid in row.hard if pid in row.judged]
-            rest = [pid for pid in row.judged if pid not in row.gold and pid not in known]
+            rest = [pid for pid in row.judged if pid not in known and corpus.misses(row, pid)]
             row.hard = known + rest
 
 
@@ -516,9 +529,11 @@ def train_finder(args: argparse.Namespace) -> None:
     teacher = load_reader(resume=True).eval().requires_grad_(False)
     skip = skipped(corpus)
     opts = [optimiser(finder, args.rate)]
-    progress, seen = clock(args.seconds), 0
+    student = prepared(finder, args)
+    if args.compile:
+        teacher = torch.compile(teacher, dynamic=True)
+    progress, seen, saved = clock(args.seconds), 0, 0.0
     for part in range(FINDER_ROUNDS):
-        finder.eval()
         mine(corpus, finder.bert)
         if not args.limit:
             judged(corpus) if part == 0 else keep_judged(corpus)
@@ -533,13 +548,16 @@ def train_finder(args: argparse.Namespace) -> None:
             with torch.no_grad(), autocast():
                 small = teacher(batch["pair"].long(), batch["type"].long())[-1].view(-1, LIST)
             taught, drop = correct(teach(small, batch["judged"]))
-            losses, orders = learn((finder, None), opts, batch, taught, drop, skip)
+            losses, orders = learn((student, None), opts, batch, taught, drop, skip)
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 print(
                     f"finder {progress():.3f} step {step} rows {seen} losses {[round(x.item(), 3) for x in losses]} top1 teacher/taught/late {tops(small, taught, *orders)}",
                     flush=True,
                 )
+            if progress() - saved > SAVED_EVERY:
+                saved = progress()
+                save(finder.arrays(), "finder")
         save(finder.arrays(), "finder")
 
 
@@ -557,6 +575,17 @@ def load_finder(gte: Arrays, resume: bool) -> Embedder:
         scale.data.fill_(value)
         scale.requires_grad_(False)
     return finder.to(DEVICE)
+
+
+def load_blended(name: str, share: float) -> Embedder:
+    """A trained embedder, averaged with what it was trained from."""
+    from dump import load_embedder
+
+    if name == "finder":
+        base = thinned(unpack(CACHE / "gte" / "weights.npz"), FINDER_LAYERS)
+    else:
+        base = unpack(CACHE / "minilm" / "weights.npz") | unpack(CACHE / "start" / "embedder.npz")
+    return load_embedder(unpack(CACHE / "state" / f"{name}.npz"), base, share)
 
 
 def train_embedder(args: argparse.Namespace) -> None:
