@@ -97,6 +97,7 @@ class Row:
     query: list[int | None]
     gold: list[int]
     hard: list[int]
+    wordy: list[int] = field(default_factory=list[int])  # near misses by words alone
     judged: dict[int, float] = field(default_factory=dict[int, float])  # by passage, where known
     asked: date | None = None  # what was told later is no miss: nobody could have found it then
 

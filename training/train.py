@@ -41,7 +41,7 @@ FINDER_LAYERS = (0, 1, 2, 4, 6, 8, 9, 10)
 FINDER_ROUNDS = 3  # of mining: misses that are near to the student as it is by then
 # Scales of cosines in the losses. What they push apart decides what a cosine means, to links, floors and duplicates.
 SENTENCE_SCALE, LATE_SCALE = 3.30, 3.54
-MINED = 24
+MINED, VOCABULARY = 24, 30522
 LAST_DAY = date.max.toordinal()
 LOG_EVERY = 200
 SAVED_EVERY = 0.2  # of a run
@@ -117,25 +117,37 @@ def mine(corpus: Corpus, bert: Bert) -> None:
         by_group.setdefault(row.group, []).append(i)
     for group, rows in by_group.items():
         members = corpus.groups[group]
-        weights = impacts([named[pid][:200] for pid in members], 30522)
         own = vectors[members]
         days = torch.tensor([day_of(corpus.passages[pid].date, 0) for pid in members])
-        k = min(MINED, len(members))
+        # What shares words with a question does not change as the student learns.
+        texts = [named[pid][:200] for pid in members]
+        weights = None if corpus.rows[rows[0]].wordy else impacts(texts, VOCABULARY)
         for start in range(0, len(rows), 2048):
             part = rows[start : start + 2048]
             until = [day_of(corpus.rows[row].asked, LAST_DAY) for row in part]
             later = (days[None, :] > torch.tensor(until)[:, None]).to(DEVICE)
-            near = asked[part] @ own.T
-            near = near.masked_fill(later, -1e4).topk(k).indices.cpu().numpy()
-            bag = torch.zeros(len(part), 30522, dtype=torch.float16, device=DEVICE)
-            for i, row in enumerate(part):
-                bag[i, queries[row]] = 1
-            same = (bag @ weights.T).masked_fill(later, -1e4).topk(k).indices.cpu().numpy()
-            for i, row in enumerate(corpus.rows[j] for j in part):
-                mixed = (members[j] for pair in zip(near[i], same[i], strict=True) for j in pair)
+            if weights is not None:
+                bag = torch.zeros(len(part), VOCABULARY, dtype=torch.float16, device=DEVICE)
+                for i, row in enumerate(part):
+                    bag[i, queries[row]] = 1
+                for row, places in zip(part, nearest(bag @ weights.T, later), strict=True):
+                    corpus.rows[row].wordy = [members[j] for j in places]
+            near = nearest(asked[part] @ own.T, later)
+            for row, places in zip((corpus.rows[i] for i in part), near, strict=True):
+                mixed = (
+                    pid
+                    for pair in zip((members[j] for j in places), row.wordy, strict=True)
+                    for pid in pair
+                )
                 row.hard = [pid for pid in dict.fromkeys(mixed) if corpus.misses(row, pid)]
         del weights
     print(f"mined in {time.time() - started:.0f} s", flush=True)
+
+
+def nearest(scores: Tensor, later: Tensor) -> list[list[int]]:
+    """The best places of every row, none of what was told after it was asked."""
+    k = min(MINED, scores.shape[1])
+    return scores.masked_fill(later, -1e4).topk(k).indices.cpu().tolist()
 
 
 def day_of(day: date | None, otherwise: int) -> int:
