@@ -33,7 +33,7 @@ SHARE = 0.7
 DEPTH, EMBEDDER_DEPTH, QUERY_DEPTH = 8, 6, 3
 TEXTS = 400  # queries, as many passages and as many pairs
 EMBEDDER_MOST, PAIR_MOST = 256, 320
-EMBEDDER, RERANKER = "recollect-embed-5", "recollect-rerank-5"
+EMBEDDER, RERANKER = "recollect-embed-5", "recollect-rerank-6"
 
 
 def state(path: Path) -> Arrays:

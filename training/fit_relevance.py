@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.sets import read, sample  # noqa: E402
 from training.compare import at_ten  # noqa: E402
+from training.pairs import PLAN  # noqa: E402
 
 import recollect  # noqa: E402
 from recollect.eval.data import Bank  # noqa: E402
@@ -56,22 +57,11 @@ STRONG, MAYBE = 0.35, 0.03
 READ = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
 # The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
 # place of late interaction, which orders requests and records better than it does.
-CROSS_WEIGHT = 0.5
+CROSS_WEIGHT = 0.4
 CROSS_DEPTHS = (4, 6, 8, 12, 24)
 CALIBRATED = 8  # of them, the depth at which the mixed score is made a probability
 MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
-# (set, units kept, queries kept): enough for a dozen numbers, small enough to run here. Only
-# queries that no model was trained on: scores of trained ones look better than they are.
 Plan = Sequence[tuple[str, int | None, int | None]]
-PLAN: Plan = (
-    ("realmem", None, 130),
-    ("lifebench", 1200, 40),
-    ("friendsqa", 2000, 120),
-    ("timeqa", 2000, 120),
-    ("chats", None, 30),
-    ("assistants", None, 30),
-    ("notes", None, 60),
-)
 FIRST = ("semantic", "around", "keyword", "exact", "graph", "window", "length", "wish")
 LATE = (*FIRST, "late", "late_before", "beside")
 SIGNALS = (*LATE, "cross")

@@ -177,7 +177,7 @@ def test_the_same_model_is_loaded_once(embedder: Embedder) -> None:
 
 
 def test_all_weights_together_fit_the_package() -> None:
-    shipped = [WEIGHTS / name for name in (load_embedder().name, "recollect-rerank-5")]
+    shipped = [WEIGHTS / name for name in (load_embedder().name, "recollect-rerank-6")]
     size = sum(file.stat().st_size for folder in shipped for file in folder.iterdir())
     assert size <= 60_000_000
 

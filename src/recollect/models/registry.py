@@ -9,7 +9,7 @@ from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
 DEFAULT_EMBEDDER = "recollect-embed-5"
-DEFAULT_RERANKER: str | None = "recollect-rerank-5"
+DEFAULT_RERANKER: str | None = "recollect-rerank-6"
 # Shipped once; banks may still hold their vectors.
 RETIRED = frozenset(f"recollect-embed-{number}" for number in range(1, 5))
 _OFF = frozenset({"", "none", "off"})
