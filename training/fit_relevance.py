@@ -320,10 +320,13 @@ def main() -> None:
         weights, scale, bias = fit(both, signals)
         out[name] = entry(bias, dict(zip(signals, (weights * scale).tolist(), strict=True)))
         print("   ", out[name])
+    for name, model in out.items():
+        columns = [SIGNALS.index(s) for s in MODELS[name]]
+        score = np.nan_to_num(both.x[:, columns]) @ list(model["weights"].values())
+        report(f"{name}, as written", both, score)
     if "late" in out and not np.isnan(both.x[:, SIGNALS.index("cross")]).all():
         late: dict[str, float] = out["late"]["weights"]
         score = np.nan_to_num(both.x[:, [SIGNALS.index(s) for s in LATE]]) @ list(late.values())
-        report("late, as written", both, score)
         for name, words in (("beside", "the turns beside"), ("wish", "standing wishes")):
             part_of_it = np.nan_to_num(both.x[:, SIGNALS.index(name)]) * late[name]
             report(f"late, without {words}", both, score - part_of_it)
