@@ -123,11 +123,10 @@ def abstention(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
 
 
 def violations(judged: Iterable[Judged], *, seed: int, depth: int = 10) -> dict[str, Figure]:
-    """Share of the queries with forbidden ids whose best results hold one of them."""
+    """Share of the queries with forbidden ids whose best results hold one of them. Of a query all of
+    whose forbidden ids became one memory with its gold, nobody can say: it wants that memory."""
     broken = [
-        float(bool(one.forbidden & set(one.ranked.ids[:depth])))
-        for one in judged
-        if one.query.forbidden
+        float(bool(one.forbidden & set(one.ranked.ids[:depth]))) for one in judged if one.forbidden
     ]
     return {f"forbidden@{depth}": figure(broken, seed=seed)} if broken else {}
 
