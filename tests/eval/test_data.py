@@ -181,12 +181,10 @@ def test_times_as_the_public_sets_write_them(text: str, time: datetime) -> None:
 
 
 def test_the_end_of_a_bare_day_or_month_is_its_last_instant() -> None:
-    ends = [read_time(text, end=True) for text in ("2025-12-28 (Sunday)", "20251228", "2025-02")]
-    assert ends == [
-        datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
-        datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
-        datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
-    ]
+    days = ("2025-12-08 (Monday)", "20251208", "2025/12/08", "2025/12/8")
+    last = datetime(2025, 12, 8, 23, 59, 59, 999999, tzinfo=UTC)
+    assert [read_time(day, end=True) for day in days] == [last] * 4
+    assert read_time("2025-02", end=True) == datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("time", [1711121300000, "1711121300000", 1711121300])
