@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import suppress
@@ -16,7 +17,7 @@ from recollect.errors import ModelError, OtherModel
 from recollect.models import load_embedder, load_reranker
 from recollect.models.http import Client
 from recollect.models.patience import within
-from recollect.models.remote import BATCH
+from recollect.models.remote import BATCH, RemoteReranker
 
 from .conftest import Service
 
@@ -90,6 +91,18 @@ def test_cohere_probabilities_become_logits(service: Service) -> None:
     assert reranker is not None
     scores = reranker.score("red car", ["a blue boat", "the red car"])
     np.testing.assert_allclose(scores, [-1, 1], atol=1e-4)
+
+
+def test_a_service_that_answers_with_logits_has_them_taken_as_such(service: Service) -> None:
+    def answer(*scores: float) -> bytes:
+        results = [{"index": i, "relevance_score": score} for i, score in enumerate(scores)]
+        return json.dumps({"results": results}).encode()
+
+    reranker = RemoteReranker(f"{service.url}/v1/rerank#llama")
+    service.raw = answer(7.5, 2.25, -2.5, -11.0)
+    assert reranker.score("cat", ["a", "b", "c", "d"]).tolist() == [7.5, 2.25, -2.5, -11.0]
+    service.raw = answer(0.75, 0.25)
+    assert reranker.score("cat", ["a", "b"]).tolist() == [0.75, 0.25]
 
 
 def test_the_api_key_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
