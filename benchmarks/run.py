@@ -77,7 +77,7 @@ PARTS = (
 PEERS = (
     Part("peers", full="--facts 10000", writes=True),
     Part("postgres", short="--peer", full="--peer", writes=True),
-    Part("serving", short="--facts 2000 --peer", full="--peer", writes=True),
+    Part("serving", short="--facts 2000 --peer --out serving-short", full="--peer", writes=True),
 )
 MILLION = Part(
     "scale", full=f"--sizes {','.join(map(str, scale.FULL))},1000000 --out scale-full", writes=True

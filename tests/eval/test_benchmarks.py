@@ -132,6 +132,15 @@ def test_the_page_is_rendered_from_results_alone() -> None:
     assert set(pages) == {"benchmarks.md", "img/quality-short.svg", "img/scale-short.svg"}
 
 
+def test_sizes_that_were_measured_by_themselves_are_on_the_page() -> None:
+    import render
+
+    pages = render.render({"scale-100000": scale(), "scale-short": scale()})
+    heads = [line for line in pages["benchmarks.md"].splitlines() if line.startswith("## Cost")]
+    assert heads == ["## Cost as a bank grows (short)", "## Cost as a bank grows (100000)"]
+    assert "img/scale-100000.svg" in pages
+
+
 def figure(value: float) -> dict[str, float]:
     return {"value": value, "low": value - 0.1, "high": value + 0.1, "queries": 4}
 
@@ -233,6 +242,16 @@ def test_a_short_run_leaves_out_what_takes_long() -> None:
     assert names.isdisjoint({"crash", "sizing"})
     assert "crash" in {part.name for part in run.steps(run.parsed(["--full"]))}
     assert [part.name for part in run.steps(run.parsed(["--only", "crash"]))] == ["crash"]
+
+
+def test_a_short_run_of_serving_does_not_write_over_a_full_one() -> None:
+    import run
+
+    parts = [part for part in (*run.PARTS, *run.PEERS) if part.name == "serving"]
+    assert len(parts) == 2
+    for part in parts:
+        assert "serving-short" in part.options(full=False)
+        assert "--out" not in part.options(full=True)
 
 
 def test_a_part_is_named_by_the_command_that_runs_it() -> None:
