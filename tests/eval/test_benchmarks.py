@@ -91,6 +91,10 @@ def test_facts_about_the_machine_name_no_host_and_no_path() -> None:
         ("quality", "--budget", "endless"),
         ("quality", "--no-baseline", "--no-recollect"),
         ("peers", "--sets", "realmem,"),
+        ("serving", "--facts", "0"),
+        ("serving", "--queries", "-3"),
+        ("moving", "--size", "0"),
+        ("cli_start", "--runs", "0"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_refused_before_anything_is_measured(
