@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.eval import Dataset, DatasetError, load
+from recollect.eval import Bank, Dataset, DatasetError, Unit, load
 from recollect.eval.convert import pool
 
 LOCOMO: list[dict[str, Any]] = [
@@ -374,3 +374,22 @@ def test_pooled_banks_keep_gold_pointing_at_the_same_text(tmp_path: Path) -> Non
     texts = {u.id: u.text for u in pooled.units}
     assert len(texts) == 6
     assert texts[pooled.queries[3].gold[1]] == "The kiln broke."
+
+
+def test_pooled_banks_keep_their_sessions_apart(tmp_path: Path) -> None:
+    both = [{**LOCOMO[0], "sample_id": f"conv-{i}"} for i in (1, 2)]
+    pooled = pool(written(tmp_path, both), "all").banks[0]
+    assert [len([u for u in pooled.units if u.session == s]) for s in sessions(pooled)] == [
+        2,
+        1,
+    ] * 2
+
+
+def sessions(bank: Bank) -> list[str | None]:
+    return list(dict.fromkeys(unit.session for unit in bank.units))
+
+
+def test_what_replaced_a_unit_is_found_in_pooled_banks() -> None:
+    units = (Unit("u1", "Ana lives in Rome.", superseded_by="u2"), Unit("u2", "Ana lives in Oslo."))
+    pooled = pool(Dataset("d", (Bank("a", units, ()), Bank("b", units, ()))), "all").banks[0]
+    assert [unit.superseded_by for unit in pooled.units] == ["a/u2", None, "b/u2", None]

@@ -364,7 +364,7 @@ def pool(dataset: Dataset, name: str) -> Dataset:
     queries: list[Query] = []
     for bank in dataset.banks:
         prefix = f"{bank.id}/"
-        units += (replace(u, id=prefix + u.id, session=u.session or bank.id) for u in bank.units)
+        units += (_pooled(unit, bank.id, prefix) for unit in bank.units)
         queries += (
             replace(
                 q,
@@ -374,6 +374,16 @@ def pool(dataset: Dataset, name: str) -> Dataset:
             for q in bank.queries
         )
     return replace(dataset, banks=(Bank(name, tuple(units), tuple(queries)),))
+
+
+def _pooled(unit: Unit, bank: str, prefix: str) -> Unit:
+    """Two banks may have a "session 1" each, as two of LoCoMo's do: they are not one conversation."""
+    return replace(
+        unit,
+        id=prefix + unit.id,
+        session=prefix + unit.session if unit.session else bank,
+        superseded_by=prefix + unit.superseded_by if unit.superseded_by else None,
+    )
 
 
 def _last_time(units: Sequence[Unit]) -> datetime | None:
