@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -287,6 +288,18 @@ def test_a_run_that_was_cut_short_goes_on_with_what_is_left(
         with pytest.raises(SystemExit, match="failed: models"):
             run.main([*some, *again])
     assert tried == ["models", "lean", "hooks", "models", "hooks"]
+
+
+def test_what_would_be_run_is_only_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import run
+
+    held = tmp_path / "run.json"
+    held.write_text(json.dumps({"commit": run.commit(), "done": ["python benchmarks/lean.py"]}))
+    monkeypatch.setattr(run, "PROGRESS", held)
+    run.main(["--only", "lean,hooks", "--list", "--resume"])
+    assert capsys.readouterr().out == "python benchmarks/hooks.py\n"
 
 
 def test_what_another_commit_did_is_done_again(
