@@ -40,6 +40,15 @@ def test_the_model_named_in_the_url_is_asked_for(service: Service) -> None:
     assert embedder.name == "some-model"
 
 
+def test_what_a_url_asks_with_stays_behind_its_path(service: Service) -> None:
+    load_embedder(f"{service.url}/v1/?api-version=1#small").encode_queries(["one"])
+    reranker = load_reranker(f"{service.url}/v1/rerank?api-version=1#small")
+    assert reranker is not None
+    reranker.score("one", ["one"])
+    asked = [path for path, _, _ in service.requests]
+    assert asked == ["/v1/embeddings?api-version=1", "/v1/rerank?api-version=1"]
+
+
 def test_dimensions_are_learnt_from_the_service(service: Service) -> None:
     embedder = load_embedder(f"tei+{service.url}")
     assert (embedder.dimensions, embedder.token_dimensions) == (3, 0)
