@@ -19,6 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from arguments import count
+
 GOAL_SECONDS = 0.3
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
@@ -65,7 +67,7 @@ def a_store(folder: str) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--runs", type=count, default=15)
     runs = parser.parse_args(arguments).runs
     with tempfile.TemporaryDirectory() as folder:
         commands = COMMANDS | {"recollect recall, bank of 1": a_store(folder)}

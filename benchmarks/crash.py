@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from benchmarks.arguments import count
 from benchmarks.machine import disk_bytes, write
 
 from recollect.memory import Recollect
@@ -26,8 +27,8 @@ FACTS = 1_000  # of the bank that is brought in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--check-every", type=int, default=10)
+    parser.add_argument("--kills", type=count, default=1000)
+    parser.add_argument("--check-every", type=count, default=10)
     parser.add_argument("--job", choices=("write", "import", "copy"), default="write")
     given = parser.parse_args()
     began = time.perf_counter()

@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from arguments import count
 from recollect.memory import Recollect
 from recollect.server.operations import Operations, QueueRules
 from recollect.testing import open_fake
@@ -64,7 +65,7 @@ def check(memory: Recollect, rounds: int) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--rounds", type=count, default=100)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     chance = random.Random(given.seed)

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 import recollect
+from arguments import count
 from machine import disk_bytes, rss_mb, write
 from synthetic import facts
 
@@ -29,7 +30,7 @@ BATCH = 100
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--size", type=count, default=10_000)
     parser.add_argument("--target", help="a DSN; otherwise another file")
     parser.add_argument("--out", default="moving")
     options = parser.parse_args(arguments)

@@ -59,7 +59,8 @@ def render(found: dict[str, Json]) -> Pages:
     ]
     for name in _preferred(found, "quality"):
         lines += quality(name, found[name], pages)
-    for name in _preferred(found, "scale"):
+    others = [name for name, result in found.items() if result.get("kind") == "scale"]
+    for name in dict.fromkeys((*_preferred(found, "scale"), *others)):
         lines += scale(name, found[name], pages)
     if "peers" in found:
         lines += peers(found["peers"])

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from benchmarks.arguments import count
 from benchmarks.machine import disk_bytes, write
 from benchmarks.synthetic import Fact, facts
 from benchmarks.timing import cost
@@ -44,8 +45,8 @@ with recollect.open(sys.argv[1]) as memory:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--facts", type=int, default=10_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--facts", type=count, default=10_000)
+    parser.add_argument("--repeats", type=count, default=5)
     parser.add_argument("--stand-in", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

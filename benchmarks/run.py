@@ -77,7 +77,7 @@ PARTS = (
 PEERS = (
     Part("peers", full="--facts 10000", writes=True),
     Part("postgres", short="--peer", full="--peer", writes=True),
-    Part("serving", short="--facts 2000 --peer", full="--peer", writes=True),
+    Part("serving", short="--facts 2000 --peer --out serving-short", full="--peer", writes=True),
 )
 MILLION = Part(
     "scale", full=f"--sizes {','.join(map(str, scale.FULL))},1000000 --out scale-full", writes=True
@@ -111,10 +111,11 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
     chosen = list(steps(options))
-    if options.list:
-        print("\n".join(" ".join(command(part, options.full)) for part in chosen))
-        return
     done = finished() if options.resume else []
+    if options.list:
+        lines = (" ".join(command(part, options.full)) for part in chosen)
+        print("\n".join(line for line in lines if line not in done))
+        return
     failed = [part.name for part in chosen if not tried(part, chosen, options.full, done)]
     render.main()
     cost_model.main(["--write"])

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from arguments import count
 from recollect.memory import Recollect
 from recollect.server.metrics import Metrics
 from recollect.telemetry import Run, watch
@@ -88,7 +89,7 @@ def measure(memory: Recollect, calls: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--calls", type=count, default=200)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, open_fake(Path(folder) / "m.db") as memory:
         memory.retain("b", [{"text": f"Fact {n} is about {n * n}"} for n in range(MEMORIES)])

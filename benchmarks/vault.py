@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from benchmarks.arguments import count
 from benchmarks.machine import disk_bytes, write
 from benchmarks.synthetic import facts
 from benchmarks.timing import cost
@@ -34,8 +35,8 @@ KINDS = ("lesson", "decision", "project-fact", "workflow", "reference")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--notes", type=int, default=5_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--notes", type=count, default=5_000)
+    parser.add_argument("--repeats", type=count, default=5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder), given.notes, given.repeats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,6 +92,10 @@ def test_facts_about_the_machine_name_no_host_and_no_path() -> None:
         ("quality", "--budget", "endless"),
         ("quality", "--no-baseline", "--no-recollect"),
         ("peers", "--sets", "realmem,"),
+        ("serving", "--facts", "0"),
+        ("serving", "--queries", "-3"),
+        ("moving", "--size", "0"),
+        ("cli_start", "--runs", "0"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_refused_before_anything_is_measured(
@@ -130,6 +135,15 @@ def test_the_page_is_rendered_from_results_alone() -> None:
     assert "| tiny (10 units, 4 queries) | recollect | 80.0 (70–90) |" in page
     assert "| recall, reranker off, CPU ms p50 / p95 | 5.0 / 9.0 | 7.0 / 9.0 |" in page
     assert set(pages) == {"benchmarks.md", "img/quality-short.svg", "img/scale-short.svg"}
+
+
+def test_sizes_that_were_measured_by_themselves_are_on_the_page() -> None:
+    import render
+
+    pages = render.render({"scale-100000": scale(), "scale-short": scale()})
+    heads = [line for line in pages["benchmarks.md"].splitlines() if line.startswith("## Cost")]
+    assert heads == ["## Cost as a bank grows (short)", "## Cost as a bank grows (100000)"]
+    assert "img/scale-100000.svg" in pages
 
 
 def figure(value: float) -> dict[str, float]:
@@ -235,6 +249,16 @@ def test_a_short_run_leaves_out_what_takes_long() -> None:
     assert [part.name for part in run.steps(run.parsed(["--only", "crash"]))] == ["crash"]
 
 
+def test_a_short_run_of_serving_does_not_write_over_a_full_one() -> None:
+    import run
+
+    parts = [part for part in (*run.PARTS, *run.PEERS) if part.name == "serving"]
+    assert len(parts) == 2
+    for part in parts:
+        assert "serving-short" in part.options(full=False)
+        assert "--out" not in part.options(full=True)
+
+
 def test_a_part_is_named_by_the_command_that_runs_it() -> None:
     import run
 
@@ -264,6 +288,18 @@ def test_a_run_that_was_cut_short_goes_on_with_what_is_left(
         with pytest.raises(SystemExit, match="failed: models"):
             run.main([*some, *again])
     assert tried == ["models", "lean", "hooks", "models", "hooks"]
+
+
+def test_what_would_be_run_is_only_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import run
+
+    held = tmp_path / "run.json"
+    held.write_text(json.dumps({"commit": run.commit(), "done": ["python benchmarks/lean.py"]}))
+    monkeypatch.setattr(run, "PROGRESS", held)
+    run.main(["--only", "lean,hooks", "--list", "--resume"])
+    assert capsys.readouterr().out == "python benchmarks/hooks.py\n"
 
 
 def test_what_another_commit_did_is_done_again(

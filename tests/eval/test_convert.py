@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.eval import Dataset, DatasetError, load
+from recollect.eval import Bank, Dataset, DatasetError, Unit, load
 from recollect.eval.convert import pool
 
 LOCOMO: list[dict[str, Any]] = [
@@ -298,6 +298,48 @@ def test_a_precisionmem_folder_says_what_it_lacks(
         load(tmp_path)
 
 
+def turns_of(who: dict[str, Any]) -> list[Any]:
+    """The same turn in each of the shapes that say who spoke."""
+    turn = {"id": "1", "text": "Hi.", "session": "s", "when": None, **who}
+    said = {"content": "Hi.", **dict(zip(("role",), who.values(), strict=False))}
+    lists = {"haystack_session_ids": ["a"], "haystack_dates": [None], "haystack_sessions": [[said]]}
+    return [
+        [{"id": "c", "units": [turn], "questions": []}],
+        locomo_with(session_3=[{"text": "Hi.", **who}]),
+        [LONGMEMEVAL[0] | lists],
+    ]
+
+
+def test_who_spoke_may_be_unknown_and_is_then_nobody(tmp_path: Path) -> None:
+    for content in turns_of({"speaker": None}):
+        assert list(written(tmp_path, content).units)[-1].speaker is None
+
+
+@pytest.mark.parametrize("who", [{}, {"speaker": ["Ana"]}])
+def test_who_spoke_is_said_and_is_a_name(tmp_path: Path, who: dict[str, Any]) -> None:
+    for content in turns_of(who):
+        with pytest.raises(DatasetError, match=r"'(speaker|role)' is missing|not a name"):
+            written(tmp_path, content)
+
+
+def test_a_turn_of_a_conversation_without_a_text_is_refused(tmp_path: Path) -> None:
+    turn = {"id": "1", "text": None, "speaker": "Ana", "session": "s", "when": None}
+    with pytest.raises(DatasetError, match="conversation 1: text is None, not a text"):
+        written(tmp_path, [{"id": "c", "units": [turn], "questions": []}])
+
+
+def test_turns_of_no_session_are_no_conversation(tmp_path: Path) -> None:
+    turn = {"id": "1", "text": "Hi.", "speaker": "Ana", "session": None, "when": None}
+    (unit,) = written(tmp_path, [{"id": "c", "units": [turn], "questions": []}]).units
+    assert unit.session is None
+
+
+def test_a_passage_whose_text_is_null_is_known_by_its_title(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"id": "d0", "title": "Kiln", "text": null}\n')
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "question": "Hot?", "gold": ["d0"]}\n')
+    assert load(tmp_path).banks[0].units[0].text == "Kiln"
+
+
 def test_evidence_that_is_no_list_is_not_read_letter_by_letter(tmp_path: Path) -> None:
     unit = {"id": "1", "text": "The kiln broke.", "speaker": "Ana", "session": "s", "when": None}
     asked = {"id": "q", "question": "What broke?", "evidence": "1", "category": "X"}
@@ -332,3 +374,22 @@ def test_pooled_banks_keep_gold_pointing_at_the_same_text(tmp_path: Path) -> Non
     texts = {u.id: u.text for u in pooled.units}
     assert len(texts) == 6
     assert texts[pooled.queries[3].gold[1]] == "The kiln broke."
+
+
+def test_pooled_banks_keep_their_sessions_apart(tmp_path: Path) -> None:
+    both = [{**LOCOMO[0], "sample_id": f"conv-{i}"} for i in (1, 2)]
+    pooled = pool(written(tmp_path, both), "all").banks[0]
+    assert [len([u for u in pooled.units if u.session == s]) for s in sessions(pooled)] == [
+        2,
+        1,
+    ] * 2
+
+
+def sessions(bank: Bank) -> list[str | None]:
+    return list(dict.fromkeys(unit.session for unit in bank.units))
+
+
+def test_what_replaced_a_unit_is_found_in_pooled_banks() -> None:
+    units = (Unit("u1", "Ana lives in Rome.", superseded_by="u2"), Unit("u2", "Ana lives in Oslo."))
+    pooled = pool(Dataset("d", (Bank("a", units, ()), Bank("b", units, ()))), "all").banks[0]
+    assert [unit.superseded_by for unit in pooled.units] == ["a/u2", None, "b/u2", None]

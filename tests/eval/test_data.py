@@ -93,7 +93,11 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
         ('{"unit": "u3", "text": null}', "text is None, not a text"),
         ('{"unit": "u3", "text": " "}', "has no text"),
         ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
+        ('{"unit": "u3", "text": "a", "speaker": ["Ana"]}', r"speaker is \['Ana'\], not a name"),
+        ('{"unit": "u3", "text": "a", "session": {"id": 1}}', "session is .*, not a name"),
+        ('{"unit": "u3", "text": "a", "tags": [null]}', "tags holds None, not a text"),
         ('{"query": "x", "gold": "u1"}', "gold is 'u1', not a list"),
+        ('{"query": "x", "gold": [["u1"]]}', r"gold holds \['u1'\], not a text"),
         ('{"query": "x", "answerable": "no"}', "answerable is 'no'"),
         ('{"query": "x", "category": ["hop"]}', r"category is \['hop'\], not a name"),
         ('{"query": "x", "gold_ids": ["u1"]}', "a query has no 'gold_ids'"),
@@ -177,12 +181,10 @@ def test_times_as_the_public_sets_write_them(text: str, time: datetime) -> None:
 
 
 def test_the_end_of_a_bare_day_or_month_is_its_last_instant() -> None:
-    ends = [read_time(text, end=True) for text in ("2025-12-28 (Sunday)", "20251228", "2025-02")]
-    assert ends == [
-        datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
-        datetime(2025, 12, 28, 23, 59, 59, 999999, tzinfo=UTC),
-        datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
-    ]
+    days = ("2025-12-08 (Monday)", "20251208", "2025/12/08", "2025/12/8")
+    last = datetime(2025, 12, 8, 23, 59, 59, 999999, tzinfo=UTC)
+    assert [read_time(day, end=True) for day in days] == [last] * 4
+    assert read_time("2025-02", end=True) == datetime(2025, 2, 28, 23, 59, 59, 999999, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("time", [1711121300000, "1711121300000", 1711121300])

@@ -75,6 +75,11 @@ def test_a_figure_that_was_not_measured_does_not_pass(text: str) -> None:
         judge(parse_rules(text), OVERALL, BY_CATEGORY)
 
 
+def test_where_nothing_is_measured_the_hint_says_so() -> None:
+    with pytest.raises(DatasetError, match="measured: nothing, for no query can be judged"):
+        judge(parse_rules("mrr=0.5"), {}, {})
+
+
 @pytest.mark.parametrize("text", ["", " , "])
 def test_a_gate_without_a_rule_is_refused_rather_than_passed(text: str) -> None:
     with pytest.raises(DatasetError, match="holds no rule"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.eval import metrics
 from recollect.eval.data import Query
 from recollect.eval.metrics import Judged, Ranked, figure, recall_within, score_queries, summarise
 
@@ -134,3 +136,19 @@ def test_an_interval_holds_its_mean_and_repeats_for_a_seed(values: list[float], 
 def test_more_queries_give_a_narrower_interval() -> None:
     few, many = figure([0.0, 1.0] * 5, seed=1), figure([0.0, 1.0] * 500, seed=1)
     assert many.high - many.low < (few.high - few.low) / 3
+
+
+def test_the_interval_of_many_queries_takes_little_memory() -> None:
+    tracemalloc.start()
+    figure([float(i % 2) for i in range(60_000)], seed=0)
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+
+
+def test_the_interval_does_not_depend_on_how_many_are_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = [float(i % 7) for i in range(101)]
+    whole = figure(values, seed=3)
+    monkeypatch.setattr(metrics, "DRAWN", 1_000)
+    assert figure(values, seed=3) == whole

@@ -124,9 +124,20 @@ def test_the_html_escapes_what_users_wrote() -> None:
     assert "<i>x</i>" not in page
 
 
+def test_a_query_that_was_missed_has_room_for_its_words(report: Report) -> None:
+    page = render(report)
+    assert "td.q{white-space:normal;min-width:16rem}" in page
+    assert "<td class='q'>ana sold</td>" in page
+
+
 def test_a_name_too_long_for_a_plot_is_seen_to_be_cut() -> None:
     assert "a" * 29 + "…<" in bars("t", [Bar("a" * 31, 0.5)])
     assert "a" * 30 + "<" in bars("t", [Bar("a" * 30, 0.5)])
+
+
+def test_letters_that_are_twice_as_wide_take_twice_the_room_of_a_plot() -> None:
+    assert "会" * 14 + "…<" in bars("t", [Bar("会" * 16, 0.5)])
+    assert "会" * 15 + "<" in bars("t", [Bar("会" * 15, 0.5)])
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,27 @@ def test_a_unit_said_twice_is_found_by_either_id(memory: recollect.Recollect) ->
     assert system.gold_key(bank, "again") in system.search(bank, bank.queries[0]).ids
 
 
+def test_gold_that_became_one_memory_is_wanted_once(memory: recollect.Recollect) -> None:
+    units = (
+        Unit("first", "Ana repaired the kayak."),
+        Unit("again", "Ana repaired the kayak."),
+        Unit("other", "Ben sold the kayak."),
+    )
+    query = Query("q", "Who repaired the kayak?", ("first", "again", "other"))
+    report = evaluate(Dataset("d", (Bank("b", units, (query,)),)), Recollect(memory), ks=(1,))
+    assert report.overall["recall@1"].value == 0.5
+
+
+def test_what_became_one_memory_with_the_gold_is_not_said_to_be_kept_out(
+    memory: recollect.Recollect,
+) -> None:
+    units = (Unit("first", "Ana repaired the kayak."), Unit("again", "Ana repaired the kayak."))
+    query = Query("q", "Who repaired the kayak?", ("first",), ("again",))
+    report = evaluate(Dataset("d", (Bank("b", units, (query,)),)), Recollect(memory))
+    assert report.overall["recall@10"].value == 1.0
+    assert "forbidden@10" not in report.overall
+
+
 @pytest.mark.parametrize(
     "text",
     ["who repaired the kayak " * 200, "谁修好了皮划艇？" * 100, "kayak" + " " * 20_000 + "who"],

@@ -48,6 +48,7 @@ class Service:
     finish_reason: str = "stop"
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
+        path = path.partition("?")[0]
         if path == "/v1/chat/completions":
             return self._chat(body)
         if path == "/embed":

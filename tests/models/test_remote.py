@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import suppress
@@ -16,7 +17,7 @@ from recollect.errors import ModelError, OtherModel
 from recollect.models import load_embedder, load_reranker
 from recollect.models.http import Client
 from recollect.models.patience import within
-from recollect.models.remote import BATCH
+from recollect.models.remote import BATCH, RemoteReranker
 
 from .conftest import Service
 
@@ -37,6 +38,15 @@ def test_the_model_named_in_the_url_is_asked_for(service: Service) -> None:
     embedder.encode_queries(["a"])
     assert service.requests[0][1]["model"] == "some-model"
     assert embedder.name == "some-model"
+
+
+def test_what_a_url_asks_with_stays_behind_its_path(service: Service) -> None:
+    load_embedder(f"{service.url}/v1/?api-version=1#small").encode_queries(["one"])
+    reranker = load_reranker(f"{service.url}/v1/rerank?api-version=1#small")
+    assert reranker is not None
+    reranker.score("one", ["one"])
+    asked = [path for path, _, _ in service.requests]
+    assert asked == ["/v1/embeddings?api-version=1", "/v1/rerank?api-version=1"]
 
 
 def test_dimensions_are_learnt_from_the_service(service: Service) -> None:
@@ -90,6 +100,18 @@ def test_cohere_probabilities_become_logits(service: Service) -> None:
     assert reranker is not None
     scores = reranker.score("red car", ["a blue boat", "the red car"])
     np.testing.assert_allclose(scores, [-1, 1], atol=1e-4)
+
+
+def test_a_service_that_answers_with_logits_has_them_taken_as_such(service: Service) -> None:
+    def answer(*scores: float) -> bytes:
+        results = [{"index": i, "relevance_score": score} for i, score in enumerate(scores)]
+        return json.dumps({"results": results}).encode()
+
+    reranker = RemoteReranker(f"{service.url}/v1/rerank#llama")
+    service.raw = answer(7.5, 2.25, -2.5, -11.0)
+    assert reranker.score("cat", ["a", "b", "c", "d"]).tolist() == [7.5, 2.25, -2.5, -11.0]
+    service.raw = answer(0.75, 0.25)
+    assert reranker.score("cat", ["a", "b"]).tolist() == [0.75, 0.25]
 
 
 def test_the_api_key_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

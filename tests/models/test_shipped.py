@@ -17,7 +17,7 @@ from recollect.errors import ModelError
 from recollect.language.passage import passage
 from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim, to_codes
 from recollect.models.onnx import onnx_embedder
-from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS, shipped_models
+from recollect.models.registry import DEFAULT_EMBEDDER, DEFAULT_RERANKER, WEIGHTS, shipped_models
 
 QUERY = "When did Melanie take her kids to the museum?"
 ANSWER = "June 5, 2022: Melanie: We spent Sunday at the dinosaur exhibit!"
@@ -233,3 +233,9 @@ def test_models_run_without_a_word_to_anybody(tmp_path: Path) -> None:
     )
     assert done.stdout.split() == ["1"]
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_the_documentation_names_the_models_that_are_loaded_unless_others_are_asked_for() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
+    row = next(line for line in told.splitlines() if line.startswith("| nothing, or"))
+    assert f"`{DEFAULT_EMBEDDER}`" in row and f"`{DEFAULT_RERANKER}`" in row

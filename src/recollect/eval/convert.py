@@ -20,6 +20,7 @@ from recollect.eval.data import (
     Unit,
     check,
     json_lines,
+    name_or_none,
     read_json,
     text_of,
     texts_of,
@@ -94,7 +95,7 @@ def _locomo_unit(turn: Json, number: int, place: int, time: datetime | None) -> 
     return Unit(
         id=own[0] if own else f"D{number}:{place}",
         text=f"{text}{shared}".strip(),
-        speaker=str(turn["speaker"]),
+        speaker=_speaker(turn, "speaker"),
         time=time,
         session=f"session {number}",
     )
@@ -187,7 +188,15 @@ def _longmemeval_sample_bank(sample: Json, _: int) -> Bank:
 
 
 def _role_unit(id: str, turn: Json, time: datetime | None, *, session: str) -> Unit:
-    return Unit(id, text_of(turn, "content"), speaker=str(turn["role"]), time=time, session=session)
+    speaker = _speaker(turn, "role")
+    return Unit(id, text_of(turn, "content"), speaker=speaker, time=time, session=session)
+
+
+def _speaker(turn: Json, key: str) -> str | None:
+    """Every turn says who spoke, be it null, which is nobody's name."""
+    if key not in turn:
+        raise KeyError(key)
+    return name_or_none(turn, key)
 
 
 # --- conversations in the shared form (RealMem, LifeBench, FriendsQA) ---------------------
@@ -210,12 +219,12 @@ def _conversation_bank(group: Json, *, mask: bool) -> Bank:
     units = tuple(
         Unit(
             id=str(unit["id"]),
-            text=str(unit["text"]),
-            speaker=None if unit["speaker"] == "#NOTE#" else str(unit["speaker"]),
+            text=text_of(unit, "text"),
+            speaker=None if unit["speaker"] == "#NOTE#" else _speaker(unit, "speaker"),
             time=read_time(unit["when"]),
             # LifeBench's sessions are kinds of record (sms, call …), not conversations
             session=None
-            if unit["session"] == unit["speaker"]
+            if unit["session"] in (None, unit["speaker"])
             else f"{group['id']}/{unit['session']}",
         )
         for unit in group["units"]
@@ -286,7 +295,7 @@ def _read(path: Path, read: Callable[[Json], Read]) -> Iterator[Read]:
 
 def _passage(record: Json) -> Unit:
     title = str(record.get("title") or "")
-    text = str(record["text"])
+    text = "" if record["text"] is None else text_of(record, "text")
     # SciFact's abstracts arrive as a printed list of sentences
     if text.startswith(("['", '["')):
         text = re.sub(r"""['"]\s*\n\s*['"]""", " ", text[2:-2])
@@ -355,7 +364,7 @@ def pool(dataset: Dataset, name: str) -> Dataset:
     queries: list[Query] = []
     for bank in dataset.banks:
         prefix = f"{bank.id}/"
-        units += (replace(u, id=prefix + u.id, session=u.session or bank.id) for u in bank.units)
+        units += (_pooled(unit, bank.id, prefix) for unit in bank.units)
         queries += (
             replace(
                 q,
@@ -365,6 +374,16 @@ def pool(dataset: Dataset, name: str) -> Dataset:
             for q in bank.queries
         )
     return replace(dataset, banks=(Bank(name, tuple(units), tuple(queries)),))
+
+
+def _pooled(unit: Unit, bank: str, prefix: str) -> Unit:
+    """Two banks may have a "session 1" each, as two of LoCoMo's do: they are not one conversation."""
+    return replace(
+        unit,
+        id=prefix + unit.id,
+        session=prefix + unit.session if unit.session else bank,
+        superseded_by=prefix + unit.superseded_by if unit.superseded_by else None,
+    )
 
 
 def _last_time(units: Sequence[Unit]) -> datetime | None:

@@ -298,12 +298,12 @@ def _unit(record: Mapping[str, Any]) -> Unit:
     return Unit(
         id=_id_of(record, "unit"),
         text=text_of(record, "text"),
-        speaker=_text_or_none(record.get("speaker")),
+        speaker=name_or_none(record, "speaker"),
         time=read_time(record.get("time")),
-        session=_text_or_none(record.get("session")),
-        context=_text_or_none(record.get("context")),
+        session=name_or_none(record, "session"),
+        context=name_or_none(record, "context"),
         tags=texts_of(record, "tags"),
-        superseded_by=_text_or_none(record.get("superseded_by")),
+        superseded_by=name_or_none(record, "superseded_by"),
         fields={key: value for key, value in record.items() if key not in _UNIT_KEYS},
     )
 
@@ -366,6 +366,10 @@ def _name_of(record: Mapping[str, Any], key: str, default: str) -> str:
     return str(name)
 
 
+def name_or_none(record: Mapping[str, Any], key: str) -> str | None:
+    return _name_of(record, key, "") or None
+
+
 def text_of(record: Mapping[str, Any], key: str) -> str:
     if not isinstance(text := record[key], str):
         raise DatasetError(f"{key} is {text!r}, not a text", hint=f'write "{key}": "…"')
@@ -379,7 +383,10 @@ def texts_of(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
         return ()
     if not isinstance(values, list):
         raise DatasetError(f"{key} is {values!r}, not a list", hint=f'write "{key}": ["…"]')
-    return tuple(map(str, cast(list[Any], values)))
+    texts = cast(list[Any], values)
+    if wrong := [one for one in texts if not isinstance(one, str | int)]:
+        raise DatasetError(f"{key} holds {wrong[0]!r}, not a text", hint=f'write "{key}": ["…"]')
+    return tuple(map(str, texts))
 
 
 def _unit_record(unit: Unit) -> dict[str, Any]:
@@ -410,10 +417,6 @@ def _query_record(query: Query) -> dict[str, Any]:
     if query.answerable is not None:
         record["answerable"] = query.answerable
     return record
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None or value == "" else str(value)
 
 
 def _stem(path: Path) -> str:

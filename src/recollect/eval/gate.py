@@ -88,7 +88,8 @@ def check_rules(
 
 
 def _unmeasured(metric: str, measured: Iterable[str]) -> DatasetError:
-    return DatasetError(f"{metric!r} is not measured here", hint="measured: " + ", ".join(measured))
+    there = ", ".join(measured) or "nothing, for no query can be judged"
+    return DatasetError(f"{metric!r} is not measured here", hint=f"measured: {there}")
 
 
 def _unheard_of(category: str, categories: Iterable[str]) -> DatasetError:

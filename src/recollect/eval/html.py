@@ -14,7 +14,7 @@ _CSS = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}
 th,td{padding:.3rem .7rem;border-bottom:1px solid #8885;text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left}small{opacity:.7}svg{display:block;max-width:100%;height:auto;margin:.5rem 0}
+th:first-child,td:first-child{text-align:left}td.q{white-space:normal;min-width:16rem}small{opacity:.7}svg{display:block;max-width:100%;height:auto;margin:.5rem 0}
 .bad{color:#d1242f}.good{color:#1a7f37}@media(prefers-color-scheme:dark){.bad{color:#ff8182}.good{color:#56d364}}
 """
 
@@ -82,7 +82,7 @@ def _misses(report: Report) -> Iterable[str]:
     for miss in report.misses:
         ids = ", ".join(miss.missing[:6])
         yield (
-            f"<tr><td style='white-space:normal'>{escape(miss.query[:200])}</td><td>{escape(miss.category)}</td>"
+            f"<tr><td class='q'>{escape(miss.query[:200])}</td><td>{escape(miss.category)}</td>"
             f"<td>{miss.found:.2f}</td><td>{escape(ids)}</td></tr>"
         )
     yield "</table>"

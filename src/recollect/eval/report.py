@@ -177,7 +177,7 @@ def _latency(judged: Sequence[Judged]) -> dict[str, Mapping[str, float]]:
 
 
 def _unjudged(one: Judged) -> bool:
-    return not (one.gold or one.query.forbidden or one.query.answerable is False)
+    return not (one.gold or one.forbidden or one.query.answerable is False)
 
 
 def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:

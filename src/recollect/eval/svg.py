@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 COLOURS = ("#2f6fde", "#e0662f", "#2f9e6b", "#a04fd0", "#c2a01c", "#808890")
 _STYLE = (
@@ -25,7 +28,7 @@ class Bar:
 
 def bars(title: str, rows: Sequence[Bar], *, unit: str = "", colour: str = COLOURS[0]) -> str:
     """Horizontal bars, with a whisker for the interval where there is one."""
-    left, width, step = 190, 420, 22
+    left, width, step = 225, 420, 22
     top = max([r.high if r.high is not None else r.value for r in rows], default=1.0) or 1.0
     height = 34 + step * len(rows)
     parts = [f'<text class="t" x="0" y="14">{escape(title)}</text>']
@@ -146,7 +149,11 @@ def _power(exponent: int) -> str:
 
 
 def _cut(label: str, limit: int = 30) -> str:
-    return label if len(label) <= limit else label[: limit - 1] + "…"
+    """To so many columns; Chinese, Japanese and Korean letters, and emoji, take two."""
+    ends = list(accumulate(2 if east_asian_width(letter) in "WF" else 1 for letter in label))
+    if not ends or ends[-1] <= limit:
+        return label
+    return label[: bisect(ends, limit - 1)] + "…"
 
 
 def _short(value: float) -> str:

@@ -48,7 +48,7 @@ def _parse(text: str) -> datetime:
 
 
 def _is_bare_day(text: str) -> bool:
-    return re.fullmatch(r"\d{4}[-/]?\d{2}[-/]?\d{2}", text) is not None
+    return re.fullmatch(r"\d{4}([-/]?\d{2}[-/]?\d{2}|/\d{1,2}/\d{1,2})", text) is not None
 
 
 def _aware(moment: datetime) -> datetime:

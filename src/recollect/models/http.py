@@ -62,7 +62,9 @@ class Client:
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON answer; short outages are waited out, and so is what the service asks for, as long
         as there is patience; everything else is a ModelError."""
-        target = self.url + path
+        # "https://host/v1?api-version=1" has its paths before the query.
+        base, mark, query = self.url.partition("?")
+        target = base.rstrip("/") + path + mark + query if path else self.url
         last, asked = "no attempt was made", 0.0
         for attempt in range(self.attempts):
             if attempt:

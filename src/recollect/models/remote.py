@@ -24,6 +24,7 @@ from recollect.models.http import Client, Refused, check_url, key_of
 BATCH = 32
 TOO_MANY = frozenset({413, 422})  # the second is Text Embeddings Inference's word for it
 _TEI = "tei+"
+_ROUNDING = 1e-3  # of a probability
 
 
 def _client(url: str) -> Client:
@@ -100,14 +101,21 @@ class RemoteReranker:
         address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
         self._client = _client(address.removeprefix(_TEI))
+        self._logits = self._tei  # or found to be by the first score that is no probability
 
     @property
     def name(self) -> str:
         return self._model or urlsplit(self._client.url).netloc
 
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        scores = list(_in_batches(lambda batch: self._rerank(query, list(batch)), passages))
-        return np.concatenate(scores) if scores else np.empty(0, dtype=np.float32)
+        answers = list(_in_batches(lambda batch: self._rerank(query, list(batch)), passages))
+        scores = np.concatenate(answers) if answers else np.empty(0, dtype=np.float32)
+        # Cohere and Jina answer with probabilities, llama.cpp under the same protocol with logits.
+        self._logits = self._logits or bool((np.abs(scores - 0.5) > 0.5 + _ROUNDING).any())
+        if self._logits:
+            return scores
+        chances = np.clip(scores, 1e-6, 1 - 1e-6)
+        return np.log(chances / (1 - chances)).astype(np.float32)
 
     def _rerank(self, query: str, passages: list[str]) -> NDArray[np.float32]:
         url, size = self._client.url, len(passages)
@@ -122,10 +130,7 @@ class RemoteReranker:
             return _column(_by_index(answer, "results", "score", size, url), size, url)
         body = {"model": self._model, "query": query, "documents": passages, "top_n": size}
         answer = self._client.post("", body)
-        chances = _column(_by_index(answer, "results", "relevance_score", size, url), size, url)
-        # These services answer with probabilities; the rest of recollect reads logits.
-        chances = np.clip(chances, 1e-6, 1 - 1e-6)
-        return np.log(chances / (1 - chances)).astype(np.float32)
+        return _column(_by_index(answer, "results", "relevance_score", size, url), size, url)
 
 
 def _in_batches(
