@@ -286,6 +286,25 @@ def test_30_february_is_no_time() -> None:
     assert not read_times("2024-02-30", NOW)
 
 
+def test_a_leap_day_of_another_year_is_no_time() -> None:
+    assert not read_times("2023-02-29", NOW)
+
+
+@pytest.mark.parametrize(
+    "phrase", ["at 2026-11-08", "at 2026-11-08 14:05", "at 2026-11-08 14:05:33"]
+)
+def test_the_year_of_a_date_after_at_is_no_hour(phrase: str) -> None:
+    found = read_times(f"What happened {phrase}?", NOW)
+    assert [each.text for each in found] == [phrase.removeprefix("at ")]
+
+
+def test_an_hour_after_a_date_ends_what_began_on_that_date() -> None:
+    found = read_times("from 2026-11-08 14:05 to 15:05", NOW)[0].range
+    assert found is not None
+    assert found.start == datetime(2026, 11, 8, 14, 5, tzinfo=UTC)
+    assert found.end == datetime(2026, 11, 8, 15, 5, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
     ("phrase", "asked", "start"),
     [
