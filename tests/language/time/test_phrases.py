@@ -291,6 +291,13 @@ def test_a_leap_day_of_another_year_is_no_time() -> None:
 
 
 @pytest.mark.parametrize(
+    "phrase", ["on 29 Feb 2023", "Feb 29, 2023", "February 29th, 2023", "the 29th of February 2023"]
+)
+def test_a_day_that_its_month_does_not_have_leaves_the_month_of_that_year(phrase: str) -> None:
+    assert days(phrase) == ("2023-02-01", "2023-03-01")
+
+
+@pytest.mark.parametrize(
     "phrase", ["at 2026-11-08", "at 2026-11-08 14:05", "at 2026-11-08 14:05:33"]
 )
 def test_the_year_of_a_date_after_at_is_no_hour(phrase: str) -> None:
