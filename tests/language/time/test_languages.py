@@ -22,6 +22,8 @@ WEEK_AFTER_NEXT = ("2026-11-23", "2026-11-30")
 YEAR_BEFORE_LAST = ("2024-01-01", "2025-01-01")
 NINETIES = ("1990-01-01", "2000-01-01")
 LAST_MONTH = ("2026-10-01", "2026-11-01")
+LAST_YEAR = ("2025-01-01", "2026-01-01")
+OCTOBER_LAST_YEAR = ("2025-10-01", "2025-11-01")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,10 @@ LAST_MONTH = ("2026-10-01", "2026-11-01")
         ("ces derniers mois", FEW_MONTHS),
         ("les trois derniers mois", FEW_MONTHS),
         ("le mois dernier", LAST_MONTH),
+        ("qui est venu l'an dernier ?", LAST_YEAR),
+        ("en octobre de l'année dernière", OCTOBER_LAST_YEAR),
+        ("à la fin de l'année dernière", ("2025-09-01", "2026-01-01")),
+        ("in ottobre dell'anno scorso", OCTOBER_LAST_YEAR),
         ("el verano pasado", LAST_SUMMER),
         ("la semana pasada", LAST_WEEK),
         ("hace dos semanas", TWO_WEEKS_AGO),
