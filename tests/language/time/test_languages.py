@@ -22,6 +22,7 @@ WEEK_AFTER_NEXT = ("2026-11-23", "2026-11-30")
 YEAR_BEFORE_LAST = ("2024-01-01", "2025-01-01")
 NINETIES = ("1990-01-01", "2000-01-01")
 LAST_MONTH = ("2026-10-01", "2026-11-01")
+JUNE_2024 = ("2024-06-01", "2024-07-01")
 LAST_YEAR = ("2025-01-01", "2026-01-01")
 OCTOBER_LAST_YEAR = ("2025-10-01", "2025-11-01")
 
@@ -99,6 +100,13 @@ OCTOBER_LAST_YEAR = ("2025-10-01", "2025-11-01")
         ("2024年3月から5月まで", SPRING_2024),
         ("2020年から2022年まで", YEARS),
         ("2021年以降", ("2021-01-01", None)),
+        ("im Juni vor zwei Jahren", JUNE_2024),
+        ("il y a deux ans, en juin", JUNE_2024),
+        ("hace dos años en junio", JUNE_2024),
+        ("due anni fa a giugno", JUNE_2024),
+        ("em junho há dois anos", JUNE_2024),
+        ("两年前的六月", JUNE_2024),
+        ("三年前の夏はどこにいましたか", ("2023-06-01", "2023-09-01")),
         ("seit 2021", ("2021-01-01", None)),
         ("depuis 2021", ("2021-01-01", None)),
     ],

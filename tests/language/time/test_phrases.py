@@ -286,6 +286,24 @@ def test_30_february_is_no_time() -> None:
     assert not read_times("2024-02-30", NOW)
 
 
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("in June two years ago", "2024-06-01", "2024-07-01"),
+        ("two years ago, in June", "2024-06-01", "2024-07-01"),
+        ("the summer three years ago", "2023-06-01", "2023-09-01"),
+        ("on June 5, a year ago", "2025-06-05", "2025-06-06"),
+        ("at Christmas two years ago", "2024-12-25", "2024-12-26"),
+        ("half a year ago, in May", "2026-05-01", "2026-06-01"),
+        ("I met May two years ago", "2024-11-15", "2024-11-16"),
+    ],
+)
+def test_what_comes_once_a_year_is_that_of_so_many_years_ago(
+    phrase: str, start: str, end: str
+) -> None:
+    assert days(phrase) == (start, end)
+
+
 def test_a_leap_day_of_another_year_is_no_time() -> None:
     assert not read_times("2023-02-29", NOW)
 

@@ -28,6 +28,7 @@ from recollect.language.time.types import Grain
 _DAY = timedelta(days=1)
 # How finely people mean a distance: weeks to the day, decades to the year.
 _SPOKEN = {Grain.WEEK: Grain.DAY, Grain.DECADE: Grain.YEAR, Grain.CENTURY: Grain.DECADE}
+_YEARLY = ("month", "season", "quarter", "holiday", "date")  # what comes once a year
 _CALENDAR = (Grain.QUARTER, Grain.SEASON, Grain.DECADE, Grain.CENTURY)
 
 
@@ -256,6 +257,26 @@ def ago_from_weekday(context: Context, said: Duration, day: int) -> Period | Non
         return None
     start = said.shift(before(weekday(day), context.today).bounds()[0], -1)
     return Period("point", Grain.DAY, start, start + _DAY)
+
+
+@rule("T", "T comma? DUR agoonly", "T comma? preago DUR")
+def series_years_ago(context: Context, series: Period, said: Duration) -> Period | None:
+    """June two years ago; "May two years ago" may still be somebody's name."""
+    made = _years_ago(context, said, series)
+    named = series.weak in ("name", "feast")
+    return replace(made, weak=series.weak if named else "ago") if made else None
+
+
+@rule("T", "DUR agoonly comma? in|at|of the? T", "preago DUR comma? in|at|of the? T")
+def years_ago_in_series(context: Context, said: Duration, series: Period) -> Period | None:
+    """Two years ago in June."""
+    return _years_ago(context, said, series)
+
+
+def _years_ago(context: Context, said: Duration, series: Period) -> Period | None:
+    if said.grain is not Grain.YEAR or series.fixed or series.kind not in _YEARLY:
+        return None
+    return narrow(unit_at(at_distance(context, said, -1).bounds()[0], Grain.YEAR), series)
 
 
 @rule("T", "TODATE")
