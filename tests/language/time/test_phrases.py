@@ -304,6 +304,34 @@ def test_what_comes_once_a_year_is_that_of_so_many_years_ago(
     assert days(phrase) == (start, end)
 
 
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("on Friday two weeks ago", "2026-10-30", "2026-10-31"),
+        ("Tuesday, three weeks ago", "2026-10-20", "2026-10-21"),
+        ("two months ago, on the 5th", "2026-09-05", "2026-09-06"),
+        ("this day two years ago", "2024-11-15", "2024-11-16"),
+        ("this time two years ago", "2024-11-01", "2024-12-01"),
+        ("a year ago this month", "2025-11-01", "2025-12-01"),
+        ("a year ago last week", "2025-11-03", "2025-11-10"),
+        ("I sat two weeks ago", "2026-11-01", "2026-11-02"),
+    ],
+)
+def test_a_day_a_week_or_a_month_is_that_of_so_long_ago(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("in the weeks after Christmas", "2025-12-26", "2026-01-16"),
+        ("in the days before Easter", "2026-04-02", "2026-04-05"),
+    ],
+)
+def test_several_units_beside_a_time_are_a_few(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
 def test_a_leap_day_of_another_year_is_no_time() -> None:
     assert not read_times("2023-02-29", NOW)
 
