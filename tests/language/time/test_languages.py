@@ -120,6 +120,28 @@ def test_common_forms(phrase: str, expected: tuple[str, str | None]) -> None:
     assert got == expected
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Où étais-je la nuit dernière ?",
+        "¿Dónde estuve la noche pasada?",
+        "Dove ero la notte scorsa?",
+        "Onde estive na noite passada?",
+    ],
+)
+def test_last_night_is_read_where_last_comes_after(question: str) -> None:
+    window = read_query(question, NOW).window
+    assert window is not None and window.start == datetime(2026, 11, 14, 18, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text", ["三日前の朝に何をしましたか", "What did I do three days ago in the morning?"]
+)
+def test_a_part_of_a_day_is_that_of_so_many_days_ago(text: str) -> None:
+    window = read_query(text, NOW).window
+    assert window is not None and window.start == datetime(2026, 11, 12, 6, tzinfo=UTC)
+
+
 def test_a_day_comes_first_where_people_write_it_so() -> None:
     found = read_times("05/03/2024", NOW, languages=("fr",))[0].range
     assert found is not None and found.start == datetime(2024, 3, 5, tzinfo=UTC)
