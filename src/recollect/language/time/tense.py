@@ -98,7 +98,7 @@ class _Sentence:
     def _direction(self, at: int) -> Direction:
         lead = self._lead(at)
         before = self._words[lead + 1 : at + 1]
-        if "since" in before:
+        if "since" in before or self._since_doing(lead):
             return "past"
         verb = self._governor(at, lead)
         if verb is None:
@@ -107,7 +107,9 @@ class _Sentence:
             return self._settled(verb, at, before)
         if verb.tense == "present":
             # "a photo from May" is old, "free from May" is not yet.
-            return "near" if "from" in before or "of" in before[:1] else "future"
+            # What holds "as of June" may have begun, or may not.
+            off = "from" in before or "of" in before[:1] or self._words[at : at + 2] == ["as", "of"]
+            return "near" if off else "future"
         if verb.tense == "liking":
             return "never"
         return verb.tense
@@ -122,6 +124,14 @@ class _Sentence:
         if bound or resolved:
             return "future"
         return "near" if self._phrase("arranging", verb.at) else "past"
+
+    def _since_doing(self, lead: int) -> bool:
+        """Whether it tells since when, by what was done then: "since moving to Rome in March"."""
+        said = self._words[: lead + 1]
+        if "since" not in said:
+            return False
+        done = len(said) - said[::-1].index("since")
+        return done <= lead and self._acting(done) and "," not in said[done:]
 
     def _lead(self, at: int) -> int:
         """The last word before the time and what introduces it."""
