@@ -301,6 +301,18 @@ def test_no_other_month_stands_above_what_was_asked_for(memory: Recollect, diary
     assert seen >= 10
 
 
+def test_what_began_lately_and_lasts_rules_out_what_was_before(
+    memory: Recollect, diary: str
+) -> None:
+    """Since May is no longer than "in May and June": the time decides as much as there."""
+    for query, _ in month_queries()[2::9]:
+        asked = f"{query.rsplit(' in ', 1)[0]} since May?"
+        hits = memory.recall(diary, asked, query_timestamp=ANCHOR, min_score=0.0).results
+        late = [hit.id >= "2026-05" for hit in hits if query[4:20] in hit.text]
+        assert late[: sum(late)] == [True] * sum(late), asked
+        assert any(late) and not all(late)
+
+
 @pytest.mark.parametrize(
     "query", ["What happened in March 2026?", "Who planted tomatoes in May 2025?"]
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
@@ -205,24 +205,27 @@ def _pull(request: RecallRequest, time: QueryTime) -> TimePull:
     if window is None or given:
         return TimePull(INSIDE_ALONE if alone else INSIDE, OUTSIDE, alone, strict=True)
     pull = min(max((5 - others) / 2, 0.0), 1.0)
-    if _frames(request.query, time, window):
+    if _frames(request, time, window):
         return TimePull(0.0, pull - 1.0, alone, strict=alone)
     inside = INSIDE_ALONE if others <= 1 else INSIDE
     return TimePull(pull * inside, pull * OUTSIDE, alone, strict=alone)
 
 
-def _frames(text: str, time: QueryTime, window: TimeRange) -> bool:
+def _frames(request: RecallRequest, time: QueryTime, window: TimeRange) -> bool:
     """Whether a time is where the question is set: longer than a season, or one from which something
     holds ("her position from October"), or for which something is to be done ("a novel for the winter"). What
     answers these was told at another. Two short times a year apart are no long one."""
-    if any(map(_is_long, time.parts or (window,))):
+    text = request.query
+    if any(_is_long(each, request.now) for each in time.parts or (window,)):
         return True
     before = [text[: expression.span[0]] for expression in time.expressions]
     return any(map(_FROM.search, before)) or (is_request(text) and any(map(_FOR.search, before)))
 
 
-def _is_long(period: TimeRange) -> bool:
-    return period.start is None or period.end is None or period.end - period.start > SEASON
+def _is_long(period: TimeRange, now: datetime) -> bool:
+    """What began before now and has no end reaches to now: "since Monday" is a week."""
+    end = period.end or now
+    return period.start is None or not timedelta(0) <= end - period.start <= SEASON
 
 
 class _Named(NamedTuple):

@@ -22,6 +22,9 @@ WEEK_AFTER_NEXT = ("2026-11-23", "2026-11-30")
 YEAR_BEFORE_LAST = ("2024-01-01", "2025-01-01")
 NINETIES = ("1990-01-01", "2000-01-01")
 LAST_MONTH = ("2026-10-01", "2026-11-01")
+JUNE_2024 = ("2024-06-01", "2024-07-01")
+LAST_YEAR = ("2025-01-01", "2026-01-01")
+OCTOBER_LAST_YEAR = ("2025-10-01", "2025-11-01")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,10 @@ LAST_MONTH = ("2026-10-01", "2026-11-01")
         ("ces derniers mois", FEW_MONTHS),
         ("les trois derniers mois", FEW_MONTHS),
         ("le mois dernier", LAST_MONTH),
+        ("qui est venu l'an dernier ?", LAST_YEAR),
+        ("en octobre de l'année dernière", OCTOBER_LAST_YEAR),
+        ("à la fin de l'année dernière", ("2025-09-01", "2026-01-01")),
+        ("in ottobre dell'anno scorso", OCTOBER_LAST_YEAR),
         ("el verano pasado", LAST_SUMMER),
         ("la semana pasada", LAST_WEEK),
         ("hace dos semanas", TWO_WEEKS_AGO),
@@ -93,6 +100,13 @@ LAST_MONTH = ("2026-10-01", "2026-11-01")
         ("2024年3月から5月まで", SPRING_2024),
         ("2020年から2022年まで", YEARS),
         ("2021年以降", ("2021-01-01", None)),
+        ("im Juni vor zwei Jahren", JUNE_2024),
+        ("il y a deux ans, en juin", JUNE_2024),
+        ("hace dos años en junio", JUNE_2024),
+        ("due anni fa a giugno", JUNE_2024),
+        ("em junho há dois anos", JUNE_2024),
+        ("两年前的六月", JUNE_2024),
+        ("三年前の夏はどこにいましたか", ("2023-06-01", "2023-09-01")),
         ("seit 2021", ("2021-01-01", None)),
         ("depuis 2021", ("2021-01-01", None)),
     ],
@@ -104,6 +118,28 @@ def test_common_forms(phrase: str, expected: tuple[str, str | None]) -> None:
         side.date().isoformat() if side else None for side in (found[0].start, found[0].end)
     )
     assert got == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Où étais-je la nuit dernière ?",
+        "¿Dónde estuve la noche pasada?",
+        "Dove ero la notte scorsa?",
+        "Onde estive na noite passada?",
+    ],
+)
+def test_last_night_is_read_where_last_comes_after(question: str) -> None:
+    window = read_query(question, NOW).window
+    assert window is not None and window.start == datetime(2026, 11, 14, 18, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text", ["三日前の朝に何をしましたか", "What did I do three days ago in the morning?"]
+)
+def test_a_part_of_a_day_is_that_of_so_many_days_ago(text: str) -> None:
+    window = read_query(text, NOW).window
+    assert window is not None and window.start == datetime(2026, 11, 12, 6, tzinfo=UTC)
 
 
 def test_a_day_comes_first_where_people_write_it_so() -> None:

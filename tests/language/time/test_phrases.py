@@ -287,6 +287,78 @@ def test_30_february_is_no_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("in June two years ago", "2024-06-01", "2024-07-01"),
+        ("two years ago, in June", "2024-06-01", "2024-07-01"),
+        ("the summer three years ago", "2023-06-01", "2023-09-01"),
+        ("on June 5, a year ago", "2025-06-05", "2025-06-06"),
+        ("at Christmas two years ago", "2024-12-25", "2024-12-26"),
+        ("half a year ago, in May", "2026-05-01", "2026-06-01"),
+        ("I met May two years ago", "2024-11-15", "2024-11-16"),
+    ],
+)
+def test_what_comes_once_a_year_is_that_of_so_many_years_ago(
+    phrase: str, start: str, end: str
+) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("on Friday two weeks ago", "2026-10-30", "2026-10-31"),
+        ("Tuesday, three weeks ago", "2026-10-20", "2026-10-21"),
+        ("two months ago, on the 5th", "2026-09-05", "2026-09-06"),
+        ("this day two years ago", "2024-11-15", "2024-11-16"),
+        ("this time two years ago", "2024-11-01", "2024-12-01"),
+        ("a year ago this month", "2025-11-01", "2025-12-01"),
+        ("a year ago last week", "2025-11-03", "2025-11-10"),
+        ("I sat two weeks ago", "2026-11-01", "2026-11-02"),
+    ],
+)
+def test_a_day_a_week_or_a_month_is_that_of_so_long_ago(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("in the weeks after Christmas", "2025-12-26", "2026-01-16"),
+        ("in the days before Easter", "2026-04-02", "2026-04-05"),
+    ],
+)
+def test_several_units_beside_a_time_are_a_few(phrase: str, start: str, end: str) -> None:
+    assert days(phrase) == (start, end)
+
+
+def test_a_leap_day_of_another_year_is_no_time() -> None:
+    assert not read_times("2023-02-29", NOW)
+
+
+@pytest.mark.parametrize(
+    "phrase", ["on 29 Feb 2023", "Feb 29, 2023", "February 29th, 2023", "the 29th of February 2023"]
+)
+def test_a_day_that_its_month_does_not_have_leaves_the_month_of_that_year(phrase: str) -> None:
+    assert days(phrase) == ("2023-02-01", "2023-03-01")
+
+
+@pytest.mark.parametrize(
+    "phrase", ["at 2026-11-08", "at 2026-11-08 14:05", "at 2026-11-08 14:05:33"]
+)
+def test_the_year_of_a_date_after_at_is_no_hour(phrase: str) -> None:
+    found = read_times(f"What happened {phrase}?", NOW)
+    assert [each.text for each in found] == [phrase.removeprefix("at ")]
+
+
+def test_an_hour_after_a_date_ends_what_began_on_that_date() -> None:
+    found = read_times("from 2026-11-08 14:05 to 15:05", NOW)[0].range
+    assert found is not None
+    assert found.start == datetime(2026, 11, 8, 14, 5, tzinfo=UTC)
+    assert found.end == datetime(2026, 11, 8, 15, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
     ("phrase", "asked", "start"),
     [
         ("two hours ago", datetime(2026, 3, 29, 4), datetime(2026, 3, 29, 0)),

@@ -460,6 +460,36 @@ def test_what_is_said_beside_them_or_by_all_of_them_does(text: str) -> None:
     assert found is not None and found.start == datetime(2024, 6, 1, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What did Bob say on Monday about the schedule?", "2026-11-09"),
+        ("Who missed the deadline in September?", "2026-09-01"),
+        ("What was the plan in October?", "2026-10-01"),
+        ("What did I tell you on Friday about the upcoming trip?", "2026-11-13"),
+        ("The plan changed. Why did we drop it in May?", "2026-05-01"),
+        ("Which tasks are due since Monday?", "2026-11-09"),
+    ],
+)
+def test_asking_what_was_said_of_a_plan_looks_back(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What did we plan for December?", "2026-12-01"),
+        ("Was the deadline moved to December?", "2026-12-01"),
+        ("What did she say she will do in December?", "2026-12-01"),
+        ("We missed the deadline. What is due in December?", "2026-12-01"),
+    ],
+)
+def test_asking_what_was_planned_for_a_time_looks_ahead(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")

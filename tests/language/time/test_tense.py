@@ -69,6 +69,7 @@ def test_the_present_with_a_date_is_a_plan(text: str, start: str) -> None:
         ("What made you leave in March?", "2026-03-01"),
         ("Theo's wedding in May was lovely.", "2026-05-01"),
         ("I've lived here since March.", "2026-03-01"),
+        ("Since moving to Rome in March, I sleep better.", "2026-03-01"),
         ("It was due in March.", "2026-03-01"),
         ("Do you remember the trip in May?", "2026-05-01"),
         ("The strike in March hit us hard.", "2026-03-01"),
@@ -89,6 +90,18 @@ def test_the_perfect_and_the_missed_are_past(text: str, start: str) -> None:
     ],
 )
 def test_what_was_settled_for_a_time_lies_ahead(text: str, start: str) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("We use Postgres as of June 2.", "2026-06-02"),
+        ("As of November 1, the price is 12 euros.", "2026-11-01"),
+        ("As of January 15, support ends.", "2027-01-15"),
+    ],
+)
+def test_what_holds_as_of_a_time_began_at_the_nearest(text: str, start: str) -> None:
     assert told(text) == start
 
 

@@ -37,3 +37,7 @@ def test_an_ordinary_sentence_has_no_time(sentence: str) -> None:
 )
 def test_the_same_words_are_times_where_they_are_meant_so(sentence: str) -> None:
     assert any(each.range for each in read_times(sentence, NOW))
+
+
+def test_what_english_leaves_out_is_no_elided_article() -> None:
+    assert read_times("C'mon, we should try it.", NOW) == ()

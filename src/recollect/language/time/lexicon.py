@@ -14,7 +14,7 @@ _CJK = "぀-ヿ㐀-鿿"
 # Letters and digits part ("3pm", "14april"); elided articles ("l'été") and 's stand alone;
 # Chinese and Japanese are read character by character.
 _TOKEN = re.compile(
-    rf"[{_CJK}]|'s\b|(?:[ldjcnsmt]|qu|dell|nell|all|un|dall|quell|sull)'(?=[^\W\d_]{{3}})"
+    rf"[{_CJK}]|'s\b|(?:[ldjcnsmt]|qu|dell|nell|all|un|dall|quell|sull)'(?=[^\W\d_]{{2}})"
     rf"|[^\W\d_{_CJK}]+(?:'(?!s\b)[^\W\d_]+)*|\d+|[^\w\s]"
 )
 _SKIPPED = frozenset({"-", "'s", "'"})
@@ -177,7 +177,7 @@ def _enter(
 ) -> None:
     pair = (value, None) if category == "word" else (category.upper(), _value(category, value))
     for phrase in phrases:
-        words = tuple(token.word for token in tokens(fold(phrase)) if token.word not in _SKIPPED)
+        words = tuple(word for word in _words(phrase) if word not in _SKIPPED)
         if not words:  # punctuation that is itself a word: a dash between two dates
             words = (phrase,)
         known = entries.setdefault(words[0], [])
@@ -189,6 +189,14 @@ def _enter(
             known.append((words, [pair]))
         if category in _FOUNDING:
             founding.add(words[0])
+
+
+def _words(phrase: str) -> list[str]:
+    """What is elided ("de l'") is a word of its own only where another follows."""
+    folded = fold(phrase)
+    if not folded.endswith("'"):
+        return [token.word for token in tokens(folded)]
+    return [token.word for token in tokens(f"{folded}an")[:-1]]
 
 
 def _value(category: str, value: str) -> Any:

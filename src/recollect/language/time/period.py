@@ -183,6 +183,14 @@ def weekend() -> Period:
     return Period("weekend", Grain.DAY, series=series)
 
 
+def day_of_year(number: int, month: int, day: int) -> Period:
+    """A date; of a day that its month does not have (29 February 2023) the month is left."""
+    whole = year(number)
+    if 1 <= month <= 12 and days_in(number, month) < day <= 31:
+        return narrow(whole, months(month, 1, "month", Grain.MONTH))
+    return narrow(whole, month_day(month, day))
+
+
 def day_of_month(number: int) -> Period:
     if not 1 <= number <= 31:
         raise NoSuchTime(f"day {number}")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from recollect.language.time.calendar import SEASON_START, unit
@@ -36,7 +35,7 @@ from recollect.language.time.period import (
 from recollect.language.time.rules.clock import part_of_day, part_on
 from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import begins_shape, shapes_at
-from recollect.language.time.tense import directions
+from recollect.language.time.tense import asked_directions, directions
 from recollect.language.time.types import Grain, TimeExpression, TimeRange
 
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.
@@ -332,15 +331,6 @@ def _read(
     return found
 
 
-def direction_of(words: list[str], known: Lexicon) -> Direction:
-    """Where a text looks: forward when it says "will" or "plan", else back."""
-    future = known.cues.get("future", frozenset())
-    if not future.isdisjoint(words):
-        return "future"
-    pairs = (f"{first} {second}" for first, second in pairwise(words))
-    return "past" if future.isdisjoint(pairs) else "future"
-
-
 def read(
     text: str,
     anchor: datetime,
@@ -386,8 +376,10 @@ def read_cut(
         reading = Reading(*said, known)
         if direction == "told":
             looks = directions(said.text, said.tokens, known)
+        elif direction is None:
+            looks = asked_directions(said.text, said.tokens, known)
         else:
-            looks = (direction or direction_of(words, known),) * len(words)
+            looks = (direction,) * len(words)
         found = _read(reading, looks, anchor, events=events)
         if _covered(found) > _covered(best):
             best = found

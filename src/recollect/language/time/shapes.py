@@ -330,10 +330,13 @@ def shapes_at(
     if not begins_shape(word):
         return []
     found: list[tuple[Made, int]] = []
+    dated = 0  # where a date with its year first ends: that year is no hour ("at 2026-11-08")
     for pattern, make in _compiled():
         match = pattern.match(folded, start)
-        if match is None:
+        if match is None or match.end() < dated:
             continue
+        if make is _ymd:
+            dated = match.end()
         try:
             if day_first:
                 make = _DAY_FIRST.get(make, make)

@@ -50,10 +50,25 @@ def directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction
     return found
 
 
-def _looks_ahead(words: list[Token], known: Lexicon) -> bool:
-    future = known.cues.get("future", frozenset())
+def asked_directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction]:
+    """Where each word of a question looks: forward when it speaks of what is to come ("will", "plan"), but
+    not where it asks what was ("Who missed the deadline in June?"). What was planned *for* June lies ahead
+    even so."""
+    if not _looks_ahead(tokens, known):
+        return ["past"] * len(tokens)
+    found: list[Direction] = []
+    for words in _sentences(text, tokens):
+        if known.tense and not _looks_ahead(words, known, "will"):
+            found += _Sentence(text, words, known).asked()
+        else:
+            found.extend("future" for _ in words)
+    return found
+
+
+def _looks_ahead(words: list[Token], known: Lexicon, cue: str = "future") -> bool:
+    ahead = known.cues.get(cue, frozenset())
     pairs = (f"{first.word} {second.word}" for first, second in pairwise(words))
-    return any(token.word in future for token in words) or any(pair in future for pair in pairs)
+    return any(token.word in ahead for token in words) or any(pair in ahead for pair in pairs)
 
 
 def _sentences(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
@@ -95,10 +110,20 @@ class _Sentence:
             for at, word in enumerate(self._words)
         ]
 
+    def asked(self) -> list[Direction]:
+        """Where each word looks, of a question that speaks of what is to come, though not with "will"."""
+        was = any(verb.tense == "past" for verb in self._verbs)
+        leading = [self._words[self._lead(at) + 1 : at + 1] for at in range(len(self._words))]
+        return ["past" if self._looks_back(words, was) else "future" for words in leading]
+
+    def _looks_back(self, leading: list[str], was: bool) -> bool:
+        """Whether a time is past by what introduces it: "planned for December" is not, "since May" is."""
+        return "since" in leading or (was and self._tense["towards"].isdisjoint(leading))
+
     def _direction(self, at: int) -> Direction:
         lead = self._lead(at)
         before = self._words[lead + 1 : at + 1]
-        if "since" in before:
+        if "since" in before or self._since_doing(lead):
             return "past"
         verb = self._governor(at, lead)
         if verb is None:
@@ -107,7 +132,9 @@ class _Sentence:
             return self._settled(verb, at, before)
         if verb.tense == "present":
             # "a photo from May" is old, "free from May" is not yet.
-            return "near" if "from" in before or "of" in before[:1] else "future"
+            # What holds "as of June" may have begun, or may not.
+            off = "from" in before or "of" in before[:1] or self._words[at : at + 2] == ["as", "of"]
+            return "near" if off else "future"
         if verb.tense == "liking":
             return "never"
         return verb.tense
@@ -122,6 +149,14 @@ class _Sentence:
         if bound or resolved:
             return "future"
         return "near" if self._phrase("arranging", verb.at) else "past"
+
+    def _since_doing(self, lead: int) -> bool:
+        """Whether it tells since when, by what was done then: "since moving to Rome in March"."""
+        said = self._words[: lead + 1]
+        if "since" not in said:
+            return False
+        done = len(said) - said[::-1].index("since")
+        return done <= lead and self._acting(done) and "," not in said[done:]
 
     def _lead(self, at: int) -> int:
         """The last word before the time and what introduces it."""

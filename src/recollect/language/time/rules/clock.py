@@ -47,6 +47,19 @@ def this_part(context: Context, rel: int, name: str) -> Period:
     return part_on(context, rel, name)
 
 
+@rule("T", "PART RELPOST")
+def part_relative(context: Context, name: str, rel: int) -> Period | None:
+    """La nuit dernière; "le matin suivant" is that of a story."""
+    return part_on(context, rel, name) if rel == -1 and name in ("night", "evening") else None
+
+
+@rule("T", "DUR agoonly of|in the? PART")
+def part_days_ago(context: Context, said: Duration, name: str) -> Period | None:
+    """Three days ago in the morning, 三日前の朝."""
+    days = said.length.days
+    return part_on(context, -days, name) if said.grain is Grain.DAY else None
+
+
 @rule("T", "T MERIDIEM")
 def half_of_day(context: Context, day: Period, meridiem: str) -> Period | None:
     """Tuesday pm."""

@@ -15,6 +15,7 @@ from recollect.language.time.period import (
     after,
     coarser,
     day_of_month,
+    day_of_year,
     fixed,
     month_day,
     months,
@@ -59,7 +60,7 @@ def date(_: Context, said: MonthDay) -> Period:
 
 @rule("T", "MD comma|ofonly|in|dash? YEAR", "MD comma|ofonly|in|dash? yearword YEAR")
 def date_of_year(_: Context, said: MonthDay, number: int) -> Period:
-    return narrow(year(number), month_day(*said))
+    return day_of_year(number, *said)
 
 
 @rule("T", "MD comma|ofonly|in|dash? FARYEAR")
@@ -82,19 +83,19 @@ def date_of_last_century(context: Context, said: MonthDay, number: Num) -> Perio
 def date_of_short_year(_: Context, said: MonthDay, number: Num) -> Period | None:
     if number.digits != 2:
         return None
-    return narrow(year(full_year(f"{number.whole:02}")), month_day(*said))
+    return day_of_year(full_year(f"{number.whole:02}"), *said)
 
 
 @rule("T", "YEAR dash? MD")
 def year_then_date(_: Context, number: int, said: MonthDay) -> Period:
-    return narrow(year(number), month_day(*said))
+    return day_of_year(number, *said)
 
 
 @rule("T", "YEAR dash NUM dash MONTH", "NUM dash YEAR dash MONTH", "MONTH dash YEAR dash NUM")
 def mixed_date(_: Context, *said: int | Num) -> Period:
     day = next(value for value in said if isinstance(value, Num))
     number, month = sorted((value for value in said if isinstance(value, int)), reverse=True)
-    return narrow(year(number), month_day(month, _day(day)))
+    return day_of_year(number, month, _day(day))
 
 
 @rule("T", "YEAR")

@@ -18,7 +18,7 @@ from recollect.language.time.period import (
     unit_at,
     weekend,
 )
-from recollect.language.time.rules.numbers import Duration, duration
+from recollect.language.time.rules.numbers import FEW, Duration, duration
 from recollect.language.time.rules.relative import at_distance
 from recollect.language.time.types import Grain
 
@@ -60,6 +60,27 @@ def this_time_of_another(context: Context, other: int, whole: str) -> Period | N
     if about is None or not other:
         return None
     return unit_at(add(context.now, Grain(whole), min(other, 1)), about)
+
+
+@rule("T", "REL ONE comma? DUR agoonly")
+def unit_of_then(context: Context, rel: int, name: str, said: Duration) -> Period | None:
+    """This day two years ago."""
+    if name not in _UNITS or ORDER[Grain(name)] >= ORDER[said.grain]:
+        return None
+    return unit_at(add(said.shift(context.now, -1), Grain(name), min(rel, 1)), Grain(name))
+
+
+@rule("T", "DUR agoonly REL ONE")
+def then_in_unit(context: Context, said: Duration, rel: int, name: str) -> Period | None:
+    """A year ago this month, a year ago last week."""
+    return unit_of_then(context, rel, name, said)
+
+
+@rule("T", "thistime DUR agoonly")
+def this_time_then(context: Context, said: Duration) -> Period | None:
+    """This time two years ago."""
+    about = _ABOUT.get(said.grain)
+    return unit_at(said.shift(context.now, -1), about) if about else None
 
 
 @rule("T", "DAY preago DUR")
@@ -121,26 +142,43 @@ def _moved(context: Context, said: Duration, base: Period, sign: int) -> Period:
     return Period("point", fine, moved, moved + min(end - start, _DAY), zone=base.zone)
 
 
-@rule("T", "UNIT before_ the? T")
+@rule("T", "ONE before_ the? T")
 def unit_before(context: Context, name: str, base: Period) -> Period | None:
     """The week before Christmas: the seven days up to it."""
-    start = _based(context, base).bounds()[0]
     if name == "weekend":
-        return before(weekend(), start)
-    said = duration(name, 1)
+        return before(weekend(), _based(context, base).bounds()[0])
+    return _up_to(context, duration(name, 1), base)
+
+
+@rule("T", "ONE after_ the? T")
+def unit_after(context: Context, name: str, base: Period) -> Period | None:
+    if name == "weekend":
+        return after(weekend(), _based(context, base).bounds()[1])
+    return _from(context, duration(name, 1), base)
+
+
+@rule("T", "UNITS before_ the? T")
+def units_before(context: Context, name: str, base: Period) -> Period | None:
+    """The weeks before Christmas: as many as "a few"."""
+    return _up_to(context, duration(name, FEW), base)
+
+
+@rule("T", "UNITS after_ the? T")
+def units_after(context: Context, name: str, base: Period) -> Period | None:
+    return _from(context, duration(name, FEW), base)
+
+
+def _up_to(context: Context, said: Duration | None, base: Period) -> Period | None:
     if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
         return None
+    start = _based(context, base).bounds()[0]
     return fixed("unit", said.grain, (said.shift(start, -1), start))
 
 
-@rule("T", "UNIT after_ the? T")
-def unit_after(context: Context, name: str, base: Period) -> Period | None:
-    end = _based(context, base).bounds()[1]
-    if name == "weekend":
-        return after(weekend(), end)
-    said = duration(name, 1)
+def _from(context: Context, said: Duration | None, base: Period) -> Period | None:
     if said is None or ORDER[said.grain] < ORDER[Grain.DAY]:
         return None
+    end = _based(context, base).bounds()[1]
     return fixed("unit", said.grain, (end, said.shift(end, 1)))
 
 

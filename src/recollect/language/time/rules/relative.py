@@ -28,6 +28,7 @@ from recollect.language.time.types import Grain
 _DAY = timedelta(days=1)
 # How finely people mean a distance: weeks to the day, decades to the year.
 _SPOKEN = {Grain.WEEK: Grain.DAY, Grain.DECADE: Grain.YEAR, Grain.CENTURY: Grain.DECADE}
+_YEARLY = ("month", "season", "quarter", "holiday", "date")  # what comes once a year
 _CALENDAR = (Grain.QUARTER, Grain.SEASON, Grain.DECADE, Grain.CENTURY)
 
 
@@ -256,6 +257,34 @@ def ago_from_weekday(context: Context, said: Duration, day: int) -> Period | Non
         return None
     start = said.shift(before(weekday(day), context.today).bounds()[0], -1)
     return Period("point", Grain.DAY, start, start + _DAY)
+
+
+@rule("T", "T comma? DUR agoonly", "T comma? preago DUR")
+def series_ago(context: Context, series: Period, said: Duration) -> Period | None:
+    """June two years ago, Friday two weeks ago; "May two years ago" may still be somebody's name."""
+    made = _of_then(context, said, series)
+    named = series.weak in ("name", "feast", "dayname")
+    return replace(made, weak=series.weak if named else "ago") if made else None
+
+
+@rule("T", "DUR agoonly comma? in|at|of|on the? T", "preago DUR comma? in|at|of|on the? T")
+def ago_in_series(context: Context, said: Duration, series: Period) -> Period | None:
+    """Two years ago in June, two months ago on the 5th."""
+    return _of_then(context, said, series)
+
+
+def _of_then(context: Context, said: Duration, series: Period) -> Period | None:
+    """What comes once a year in the year of so long ago, a day of the month in its month."""
+    if series.fixed:
+        return None
+    if said.grain is Grain.WEEK and series.kind == "weekday":
+        return shift(before(series, context.today), Grain.DAY, -said.length.days)
+    then = at_distance(context, said, -1).bounds()[0]
+    if said.grain is Grain.YEAR and series.kind in _YEARLY:
+        return narrow(unit_at(then, Grain.YEAR), series)
+    if said.grain is Grain.MONTH and series.kind == "day":
+        return narrow(unit_at(then, Grain.MONTH), series)
+    return None
 
 
 @rule("T", "TODATE")
