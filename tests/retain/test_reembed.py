@@ -76,6 +76,28 @@ def test_the_old_model_answers_until_the_switch_and_an_interrupted_run_resumes(d
         assert 0 < made < len(FACTS)
 
 
+def told_of(memory: Recollect) -> list[tuple[int, int]]:
+    told: list[tuple[int, int]] = []
+    memory.reembed("b", progress=lambda done, total: told.append((done, total)))
+    return told
+
+
+def test_progress_ends_with_all_that_was_to_make(db: Path) -> None:
+    with open_fake(db) as old, open_fake(db, dimensions=32) as new:
+        old.retain("b", FACTS)
+        old.update("b", old.memories("b")[0].id, text="A fact about the lantern.")
+        every = len(FACTS) + 1  # with the earlier wording
+        assert told_of(new) == [(128, every), (every, every)]
+
+
+def test_progress_of_a_resumed_run_is_of_what_is_left(db: Path) -> None:
+    with open_fake(db) as old, open_fake(db, dimensions=32) as new:
+        old.retain("b", FACTS)
+        staged, _ = next(new.reembedding("b"))
+        left = len(FACTS) - staged
+        assert told_of(new) == [(left, left)]
+
+
 def test_what_is_retained_during_the_run_is_embedded_too(db: Path) -> None:
     with open_fake(db) as old, open_fake(db, dimensions=32) as new:
         old.retain("b", FACTS[:3])

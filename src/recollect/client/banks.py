@@ -72,9 +72,9 @@ def reembed(bank: str, *, progress: Progress | None = None) -> Steps[int]:
     done = 0
     while True:  # a server works on it for some seconds at a time
         given = yield Call("POST", path(bank, "reembed"))
-        done += given["done"]
+        before, done = done, done + given["done"]
         if progress and given["total"]:
-            progress(min(done, given["total"]), given["total"])
+            progress(done, before + given["total"])
         if given["finished"]:
             return done
 

@@ -70,8 +70,8 @@ class Banks(Parts):
 
     @checked
     def reembedding(self, bank: str) -> Iterator[tuple[int, int]]:
-        """`reembed` group by group, for a server that tells how far it is: vectors made, memories
-        there are."""
+        """`reembed` group by group, for a server that tells how far it is: vectors made, and how many
+        there are to make with them."""
         from recollect.retain.reembed import reembedding
 
         return reembedding(self._store, self.embedder, self._identity(), bank)

@@ -30,22 +30,26 @@ def reembed(
     done = 0
     for done, total in reembedding(store, embedder, model, bank):
         if progress:
-            progress(min(done, total), total)
+            progress(done, total)
     return done
 
 
 def reembedding(
     store: Store, embedder: Embedder, model: ModelIdentity, bank: str
 ) -> Iterator[tuple[int, int]]:
-    """Group by group: how many vectors were made, and how many memories there are. Whoever stops
-    asking can go on later; at its end the bank has the model."""
+    """Group by group: how many vectors were made, and how many there are to make with them, earlier
+    versions included. Whoever stops asking can go on later; at its end the bank has the model."""
     if store.model_of(bank) == model:
         return
-    total, done = store.stats(bank).memories, 0
+    done, after, left = 0, 0, store.unstaged_count(bank, model[0])
     while True:
-        waiting = store.unstaged(bank, model[0], GROUP)
-        if not waiting and store.switch_model(bank, model):
-            return
+        waiting = store.unstaged(bank, model[0], GROUP, after)
+        if not waiting:
+            if store.switch_model(bank, model):
+                return
+            # Others wait by now: told meanwhile, or made by another model that had this name.
+            after, left = 0, store.unstaged_count(bank, model[0])
+            continue
         encoded = embedder.encode_passages(_passages(store, bank, waiting))
         store.stage(
             bank,
@@ -59,8 +63,8 @@ def reembedding(
                 for i, key in enumerate(waiting)
             ],
         )
-        done += len(waiting)
-        yield done, total
+        done, after, left = done + len(waiting), max(waiting), max(0, left - len(waiting))
+        yield done, done + left
 
 
 def _passages(store: Store, bank: str, waiting: Mapping[int, Memory]) -> list[str]:

@@ -64,7 +64,7 @@ class DueList(Answer):
 
 class Reembedded(Answer):
     done: int = Field(description="Vectors made by this request.")
-    total: int = Field(description="Memories there are.")
+    total: int = Field(description="Vectors that were to make when it began.")
     finished: bool
 
 

@@ -329,10 +329,16 @@ class PostgresStore(Lists):
 
     # --- another model -----------------------------------------------------------------------
 
-    def unstaged(self, bank: str, embedder: str, limit: int) -> Mapping[int, Memory]:
+    def unstaged(
+        self, bank: str, embedder: str, limit: int, after: int = 0
+    ) -> Mapping[int, Memory]:
         self._there(bank)
-        rows = self._fetch("unstaged", bank=bank, embedder=embedder, limit=limit)
+        rows = self._fetch("unstaged", bank=bank, embedder=embedder, limit=limit, after=after)
         return {row[0]: memory_from_row(bank, row, ()) for row in rows}
+
+    def unstaged_count(self, bank: str, embedder: str) -> int:
+        self._there(bank)
+        return self._fetch("unstaged_count", bank=bank, embedder=embedder)[0][0]
 
     def stage(self, bank: str, embedder: str, vectors: Sequence[StagedVector]) -> None:
         """A memory deleted meanwhile is passed over."""

@@ -7,7 +7,8 @@ goes on with the old ones.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +19,27 @@ from recollect.storage.sqlite.connection import Execute
 from recollect.storage.sqlite.rows import row_span
 from recollect.types import Memory
 
+_UNSTAGED = """FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
+    WHERE m.n > ? AND m.n < ? AND s.n IS NULL"""
+
 
 def unstaged(
-    execute: Execute, bank: str, number: int, embedder: str, limit: int
+    execute: Execute, bank: str, number: int, embedder: str, limit: int, after: int
 ) -> dict[int, Memory]:
-    """Memories, every version of them, that have no staged vector of `embedder` yet."""
+    """Memories behind a key, every version of them, that have no staged vector of `embedder` yet."""
+    first, end = row_span(number)
     rows = execute(
-        f"""SELECT {MEMORY_COLUMNS} FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
-        WHERE m.n >= ? AND m.n < ? AND s.n IS NULL ORDER BY m.n LIMIT ?""",
-        (embedder, *row_span(number), limit),
+        f"SELECT {MEMORY_COLUMNS} {_UNSTAGED} ORDER BY m.n LIMIT ?",
+        (embedder, first | after, end, limit),
     )
     return {row[0] & KEY_MASK: memory_from_row(bank, row, ()) for row in rows}
+
+
+def unstaged_count(
+    execute: Callable[[str, Sequence[Any]], Iterable[Any]], number: int, embedder: str
+) -> int:
+    ((count,),) = execute(f"SELECT count(*) {_UNSTAGED}", (embedder, *row_span(number)))
+    return count
 
 
 def stage(
@@ -60,12 +71,7 @@ def switch(db: sqlite3.Connection, number: int, model: ModelIdentity, now: int) 
         AND (length(vector) <> ? OR (tokens IS NULL AND ? > 0))""",
         (*inside, size, model[2]),
     )
-    (missing,) = db.execute(
-        """SELECT count(*) FROM memories m LEFT JOIN staged s ON s.n = m.n AND s.embedder = ?
-        WHERE m.n >= ? AND m.n < ? AND s.n IS NULL""",
-        (model[0], *inside),
-    ).fetchone()
-    if missing:
+    if unstaged_count(db.execute, number, model[0]):
         return False
     db.execute(
         """UPDATE features SET vector = (SELECT s.vector FROM staged s WHERE s.n = features.n)

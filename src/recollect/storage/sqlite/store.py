@@ -33,7 +33,7 @@ from recollect.storage.sqlite.keyring import SqliteKeyRing
 from recollect.storage.sqlite.lists import Lists
 from recollect.storage.sqlite.queue import SqliteQueue, drop_ended_payloads, take_step
 from recollect.storage.sqlite.read import SqliteView
-from recollect.storage.sqlite.reembed import stage, switch, unstaged
+from recollect.storage.sqlite.reembed import stage, switch, unstaged, unstaged_count
 from recollect.storage.sqlite.rows import BankRows, row_span
 from recollect.storage.sqlite.write import Writer
 from recollect.storage.sqlite.writing import WritingView
@@ -283,8 +283,13 @@ class SqliteStore(Lists):
 
     # --- another model -----------------------------------------------------------------------
 
-    def unstaged(self, bank: str, embedder: str, limit: int) -> Mapping[int, Memory]:
-        return unstaged(self._execute, bank, self._number(bank), embedder, limit)
+    def unstaged(
+        self, bank: str, embedder: str, limit: int, after: int = 0
+    ) -> Mapping[int, Memory]:
+        return unstaged(self._execute, bank, self._number(bank), embedder, limit, after)
+
+    def unstaged_count(self, bank: str, embedder: str) -> int:
+        return unstaged_count(self._execute, self._number(bank), embedder)
 
     def stage(self, bank: str, embedder: str, vectors: Sequence[StagedVector]) -> None:
         number = self._number(bank)

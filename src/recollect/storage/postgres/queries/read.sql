@@ -237,4 +237,9 @@ SELECT m.key, m.id, m.type, m.state, m.text, m.context, m.speaker, m.document_id
   m.created_at, m.updated_at, m.superseded_by, m.proof_count, m.confidence, m.tokens, m.extra
 FROM memories m
 LEFT JOIN staged s ON s.bank_id = %(bank)s AND s.key = m.key AND s.embedder = %(embedder)s
-WHERE m.bank_id = %(bank)s AND s.key IS NULL ORDER BY m.key LIMIT %(limit)s
+WHERE m.bank_id = %(bank)s AND m.key > %(after)s AND s.key IS NULL ORDER BY m.key LIMIT %(limit)s
+
+-- name: unstaged_count
+SELECT count(*) FROM memories m
+LEFT JOIN staged s ON s.bank_id = %(bank)s AND s.key = m.key AND s.embedder = %(embedder)s
+WHERE m.bank_id = %(bank)s AND s.key IS NULL
