@@ -29,7 +29,7 @@ import calibrate
 import graph
 import ship
 from bert import Embedder
-from export import EMBEDDER, EMBEDDER_MOST, SHARE, state, training_texts
+from export import EMBEDDER, EMBEDDER_MOST, QUERY_DEPTH, SHARE, state, training_texts
 from export_minilm import plain_tokenizer, read_wheel
 from lists import CLS, SEP, Corpus, pad
 from train import (
@@ -48,7 +48,7 @@ from train import (
 )
 from weights import WORDS, Arrays, thinned, unpack
 
-LAYERS = (0, 3, 7)  # of the embedder, from which a student starts
+LAYERS = {6: (0, 2, 5), 8: (0, 3, 7)}  # of an embedder of so many, from which a student starts
 ROWS, NEAR, HELD = 2048, 8192, 2048
 SAID = 16_384  # passages that are near or far
 SHARPNESS = 20.0  # of the order of passages
@@ -60,8 +60,10 @@ TEXTS = 1200
 def beginning(embedder: Embedder, before: Arrays | None) -> Embedder:
     """Some layers of the embedder, or those that skimmed for the one before it, and the embedder's heads."""
     words = embedder.bert.words.weight.cpu().numpy()
-    chosen = thinned(embedder.arrays(), LAYERS) | (before or {}) | {WORDS: words}
-    student = Embedder(chosen, len(LAYERS), TOKEN_DIMENSIONS)
+    chosen = (
+        thinned(embedder.arrays(), LAYERS[embedder.bert.layers]) | (before or {}) | {WORDS: words}
+    )
+    student = Embedder(chosen, QUERY_DEPTH, TOKEN_DIMENSIONS)
     student.project.weight.data = torch.tensor(chosen["project.weight"])
     student.weigh.weight.data = torch.tensor(chosen["weigh.weight"])
     student.weigh.bias.data = torch.tensor(chosen["weigh.bias"])
@@ -162,7 +164,7 @@ def join(args: argparse.Namespace) -> None:
         for part in ("rows", "calibration")
     )
     tower = state(Path(args.state) / "query.npz")
-    given = tower | {WORDS: original[WORDS]}, graph.Shape(len(LAYERS)), None
+    given = tower | {WORDS: original[WORDS]}, graph.Shape(QUERY_DEPTH), None
     full = graph.embedder(*given)
     small = graph.embedder(*given, steps=calibrate.steps(full, cal))
     wanted, found = (calibrate.run(g.model, check, ["sentence"]) for g in (full, small))
@@ -183,7 +185,7 @@ def main() -> None:
     training.add_argument("--seconds", type=float, required=True)
     training.add_argument("--rate", type=float, default=3e-4)
     training.add_argument("--rows", type=int, default=ROWS)
-    training.add_argument("--of", default="finder", help="the state of the embedder")
+    training.add_argument("--of", default="embedder", help="the state it learns from: `finder` too")
     training.add_argument(
         "--share", type=float, default=SHARE, help="of the tuned embedder in the one that ships"
     )
