@@ -57,6 +57,7 @@ PARTS = (
     Part("lean"),
     Part("skim"),
     Part("abstain"),
+    Part("forms"),
     Part("hooks"),
     Part("moving", writes=True),
     Part("serving", short="--facts 2000 --out serving-short", writes=True),

@@ -76,8 +76,11 @@ class Recollect:
         options: RecallOptions | None = None,
         name: str = "recollect",
         progress: Progress | None = None,
+        given: Callable[[Unit, Collection[str]], dict[str, Any]] | None = None,
     ):
+        """`given` is how units are given to retain: as facts with a speaker, unless that is what is measured."""
         self.name = name
+        self._given = given or item
         self._memory = memory
         self._options = options or RecallOptions()
         self._progress = progress
@@ -111,7 +114,7 @@ class Recollect:
         tell(self._progress, f"retain {bank.id}", done, len(bank.units))
         for batch in batches(bank.units):
             with _telling_of(batch):
-                outcome = self._memory.retain(bank.id, [item(unit, begun) for unit in batch])
+                outcome = self._memory.retain(bank.id, [self._given(u, begun) for u in batch])
             begun |= {document for unit in batch if (document := _document(unit))}
             for unit, made in zip(batch, outcome.items, strict=True):
                 self._remember(bank.id, unit.id, made.memory_ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from typing import Literal
@@ -99,10 +100,11 @@ class _Headings:
         return " > ".join(name for _, name in self._open[:-1])
 
 
-def blocks(text: str) -> Iterator[Block]:
-    """Every non-blank line is part of one block, or of a heading that a block carries."""
+def blocks(text: str, heard: AbstractSet[str] = frozenset()) -> Iterator[Block]:
+    """Every non-blank line is part of one block, or of a heading that a block carries. `heard` are those
+    who are known to speak."""
     lines = _lines(text)
-    talk = talk_in([line.text for line in lines if not line.code])
+    talk = talk_in([line.text for line in lines if not line.code], heard)
     if talk.form is not None:
         texts = [line.text for line in lines]
         lines = [

@@ -152,7 +152,11 @@ def chat_in(lines: Sequence[str]) -> tuple[Form, int] | None:
         return _WITH_ROLES, found[0].line
     tagged = [n for n, line in enumerate(lines) if "<" in line and line.lstrip().startswith("<")]
     found = _TIMELESS.heads(lines, tagged)
-    return (_TIMELESS, tagged[0]) if found and _TIMELESS.convinces(found, lines) else None
+    if found and _TIMELESS.convinces(found, lines):
+        return _TIMELESS, tagged[0]
+    quoting = [number for number, line in enumerate(lines) if " said" in line and '"' in line]
+    found = _QUOTING.heads(lines, quoting)
+    return (_QUOTING, found[0].line) if found and _QUOTING.convinces(found, lines) else None
 
 
 _ANY_CLOCK = re.compile(r"\d:\d\d").search
@@ -250,6 +254,11 @@ def _bare_brackets_convince(found: Sequence[_Head], lines: Sequence[str]) -> boo
     whole = sum(1 for line in lines if line.strip() and not _TOLD.match(line))
     tags = any("</" in line or "/>" in line for line in lines)
     return whole == len(found) and _returns(found) and _by_people(found) and not tags
+
+
+def _quotes_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
+    """In a story something is told between what people say."""
+    return _returns(found) and len(found) == sum(map(bool, map(str.strip, lines)))
 
 
 def _roles_convince(found: Sequence[_Head], lines: Sequence[str]) -> bool:
@@ -399,6 +408,11 @@ _WITH_ROLES = Form(  # copied or exported from an assistant: "## User", "**Assis
     ),
     _roles_convince, above=True, whole=True,
 )  # fmt: skip
+_QUOTING = Form(  # 'Ann said, "hello"', as conversations are put into prompts
+    re.compile(rf'{_BEFORE}(?P<label>{_CAPITAL}(?: {_CAPITAL}){{0,2}}) said[,:]? ?"(?=\S)'),
+    _quotes_convince,
+    closing='"',
+)
 _TIMELESS = Form(  # IRC without times
     re.compile(rf"{_BEFORE}<[ @+%&~]?(?P<label>{_NICK})>\s+(?=\S)"),
     _bare_brackets_convince,

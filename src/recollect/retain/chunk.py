@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from recollect.language.sentences import sentences
@@ -55,16 +56,25 @@ def estimate_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-def statements(text: str, *, count: Count = estimate_tokens) -> list[Statement]:
+def statements(
+    text: str, *, count: Count = estimate_tokens, heard: AbstractSet[str] = frozenset()
+) -> list[Statement]:
     """The memories in ``text``, in order; their spans do not overlap."""
-    return [statement for block in blocks(text) for statement in _of_block(text, block, count)]
+    found = blocks(text, heard)
+    return [statement for block in found for statement in _of_block(text, block, count)]
 
 
-def chunk(text: str, *, max_tokens: int = 400, count: Count = estimate_tokens) -> list[Chunk]:
+def chunk(
+    text: str,
+    *,
+    max_tokens: int = 400,
+    count: Count = estimate_tokens,
+    heard: AbstractSet[str] = frozenset(),
+) -> list[Chunk]:
     """Pieces of source text of at most ``max_tokens``; a longer statement is its own chunk."""
     chunks: list[Chunk] = []
     start, end, used = 0, 0, 0
-    for piece in statements(text, count=count):
+    for piece in statements(text, count=count, heard=heard):
         # From the end of the last statement, so that the headings above travel with it.
         size = count(text[end : piece.span[1]])
         if used and used + size > max_tokens:

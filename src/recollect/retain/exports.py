@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, cast
 
 from recollect.retain.speakers import word_set
+from recollect.retain.transcript import leaves
 
 __all__ = ["conversations", "slack_names"]
 
@@ -96,19 +97,8 @@ def _telegram_media(message: Entry) -> Iterator[str]:
         called = message.get("file_name") or message.get("sticker_emoji") or message.get("title")
         yield f"[{kind}: {called}]" if called else f"[{kind}]"
     for key in message.keys() - _TELEGRAM:
-        told = "; ".join(_leaves(message[key]))
+        told = "; ".join(leaves(message[key]))
         yield f"[{key.replace('_', ' ')}: {told}]" if told else f"[{key.replace('_', ' ')}]"
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """What is said somewhere inside: a poll's question and its answers, a place, an address."""
-    if isinstance(value, Mapping):
-        value = list(cast("Entry", value).values())
-    if isinstance(value, list):
-        for each in cast("list[Any]", value):
-            yield from _leaves(each)
-    elif value is not None and not isinstance(value, bool) and value != "":
-        yield str(value)
 
 
 def _telegram_time(message: Entry) -> str:

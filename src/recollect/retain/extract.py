@@ -19,6 +19,7 @@ from recollect.retain.entries import dates
 from recollect.retain.items import Fact, Item, Relation
 from recollect.retain.reading import Reader
 from recollect.retain.stamps import Stamps
+from recollect.retain.transcript import transcript
 from recollect.types import MemoryType
 
 CHUNK_TOKENS = 400
@@ -73,7 +74,12 @@ def _own_id(item: Item) -> str:
 
 
 def _tells_times(text: str) -> bool:
-    stamps = [block.stamp or block.day for block in blocks(text)]
+    lines = transcript(text)
+    stamps = (
+        [block.stamp or block.day for block in blocks(text)]
+        if lines is None
+        else [line.stamp for line in lines]
+    )
     told = Stamps.of(stamps)
     return all(told.said_at(stamp) is not None for stamp in stamps)
 
@@ -104,7 +110,7 @@ def _put_together(
         if item.text is None:
             found = _group(item.facts, len(chunks))
         elif reader is None:
-            found = _by_rule(item.text, item.shared, len(chunks))
+            found = _as_talk(item, len(chunks)) or _by_rule(item.text, item, len(chunks))
         else:
             found = _by_reader(item.text, item.shared, len(chunks), reader)
             if found is None:
@@ -114,10 +120,38 @@ def _put_together(
     return tuple(facts), tuple(chunks)
 
 
-def _by_rule(text: str, shared: Fact, at: int) -> tuple[list[Fact], list[str]]:
-    pieces = chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens)
+def _as_talk(item: Item, at: int) -> tuple[list[Fact], list[str]] | None:
+    """A text that is a talk in JSON holds turns."""
+    shared, lines = item.shared, transcript(item.text or "")
+    if lines is None:
+        return None
+    told = Stamps.of(line.stamp for line in lines)
+    turns = [
+        replace(
+            shared,
+            text=line.text,
+            speaker=line.speaker or shared.speaker,
+            said_at=said_at or shared.said_at,
+            zone=shared.zone if said_at is None else None,
+            dated=shared.dated or said_at is not None,
+            metadata={
+                **shared.metadata,
+                **line.metadata,
+                **({"time": line.stamp} if unread else {}),
+            },
+        )
+        for line in lines
+        for said_at in [told.said_at(line.stamp)]
+        for unread in [line.stamp is not None and said_at is None]
+    ]
+    return _group(turns, at)
+
+
+def _by_rule(text: str, item: Item, at: int) -> tuple[list[Fact], list[str]]:
+    shared = item.shared
+    pieces = chunk(text, max_tokens=CHUNK_TOKENS, count=count_tokens, heard=item.heard)
     starts = [piece.span[0] for piece in pieces]
-    told = statements(text, count=count_tokens)
+    told = statements(text, count=count_tokens, heard=item.heard)
     stamps = Stamps.of(each for found in told for each in (found.stamp, found.day))
     # Stamps name no zone: "today" is the day of whoever gave it, as his own clock shows it.
     seen = shared.said_at and shared.said_at.astimezone(shared.zone or UTC).replace(tzinfo=UTC)

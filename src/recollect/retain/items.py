@@ -20,6 +20,7 @@ import orjson
 from recollect.errors import InvalidInput
 from recollect.language.dates import day_after, is_day, parse_when, zone_of
 from recollect.options import ItemFields, names
+from recollect.retain.talk import returning
 from recollect.types import MemoryType
 from recollect.types.making import maker
 
@@ -78,6 +79,8 @@ class Fact:
     # When its author last changed it; no part of what was said, so no part of a document's hash.
     updated_at: datetime | None = field(default=None, repr=False)
     previous: str | None = None  # the turn that this one answers
+    # Who says it, where the text itself begins with that; read from what was given, so no part of it.
+    label: str | None = field(default=None, repr=False)
     chunk: int | None = None  # position of its chunk in the document
 
 
@@ -94,6 +97,7 @@ class Item:
     shared: Fact  # defaults for every fact of the item: context, tags, time …
     document_id: str | None
     append: bool
+    heard: frozenset[str] = frozenset()  # who speaks in what was given with it, a turn each
 
 
 def items(content: Any, shared: Mapping[str, Any], now: datetime) -> list[Item]:
@@ -101,7 +105,13 @@ def items(content: Any, shared: Mapping[str, Any], now: datetime) -> list[Item]:
     _known_keys(shared, _FIELDS, "retain()")
     given = [_item(number, entry, shared, now) for number, entry in enumerate(entries(content))]
     _distinct_ids(given)
-    return given
+    return _heard(given)
+
+
+def _heard(given: list[Item]) -> list[Item]:
+    """Each with those who speak in texts of the call, where texts are turns."""
+    heard = returning(item.text for item in given if item.text is not None)
+    return [replace(item, heard=heard) for item in given] if heard else given
 
 
 def entries(content: Any) -> list[Mapping[str, Any]]:
@@ -224,20 +234,21 @@ def _fact(number: int, text: str, given: Mapping[str, Any], now: datetime, where
     said_at = None if stamp == UNSET else parse_when(stamp, f"{where}: timestamp") or now
     start, end = _occurred(given, where)
     dated = stamp is not None and stamp != UNSET
+    metadata = _metadata(given.get("metadata"), where)
     return _make_fact(
         text=text,
         item=number,
         id=_id(given.get("id"), "id", where),
         type=_type(given.get("type"), where),
         context=_optional(given.get("context"), "context", where),
-        speaker=_optional(given.get("speaker"), "speaker", where),
+        speaker=_optional(given.get("speaker"), "speaker", where) or _speaker_in(metadata),
         said_at=said_at,
         zone=zone_of(stamp) if dated else None,
         dated=dated,
         occurred_start=start,
         occurred_end=end,
         tags=_strings(given.get("tags"), "tags", where),
-        metadata=_metadata(given.get("metadata"), where),
+        metadata=metadata,
         entities=_entity_names(given.get("entities"), where),
         relations=_relations(given.get("causal_relations"), where),
         related=_strings(given.get("related"), "related", where),
@@ -340,6 +351,12 @@ def _metadata(value: Any, where: str) -> Mapping[str, Any]:
             f"{where}: metadata cannot be written as JSON: {error}",
             hint="use text, numbers, booleans, lists and dicts with text as keys",
         ) from error
+
+
+def _speaker_in(metadata: Mapping[str, Any]) -> str | None:
+    """Who speaks, where a client has no other place to say it: Hindsight's items have none."""
+    speaker = metadata.get("speaker")
+    return speaker if isinstance(speaker, str) and speaker.strip() else None
 
 
 def _finite(value: Any) -> bool:

@@ -197,7 +197,7 @@ def _retain_changed(
 def _prepare(with_: Retaining, bank: str, group: list[Source]) -> list[list[Prepared]]:
     """All facts of the group in one pass of the model, then dealt out to their sources."""
     with closing(with_.store.view(bank)) as view:
-        facts = in_turn(group, view.newest())
+        facts = in_turn(group, view.newest(), view.resolver)
         flat = iter(prepare(facts, with_.embedder, view.resolver, with_.settings.agent_names))
         return [[next(flat) for _ in s.facts] for s in group]
 

@@ -53,7 +53,8 @@ def understand(fact: Fact, agent_names: Sequence[str]) -> Fact:
     """Type and time, where the caller did not give them."""
     changes: dict[str, Any] = {}
     if fact.type is None:
-        changes["type"] = MemoryType(fact_type(fact.text, fact.speaker, tuple(agent_names)))
+        speaker = fact.speaker or fact.label
+        changes["type"] = MemoryType(fact_type(fact.text, speaker, tuple(agent_names)))
     if fact.occurred_start is None and fact.occurred_end is None and fact.said_at is not None:
         found = ground(fact.text, fact.said_at.astimezone(fact.zone or UTC))
         if found is not None:

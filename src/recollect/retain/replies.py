@@ -42,7 +42,7 @@ def is_reply(fact: Fact) -> bool:
     text = fact.text
     if len(text) > _LONGEST:
         return False
-    label = speaker_of(text) if fact.speaker is None else None
+    label = fact.label or speaker_of(text) if fact.speaker is None else None
     if label is not None:
         text = text[text.index(label) + len(label) :]
     words = normalise(text).split()

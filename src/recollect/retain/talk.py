@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from recollect.language.entities.gazetteer import given_names, name_like_words
@@ -21,7 +22,7 @@ from recollect.retain.speakers import (
     speaks,
 )
 
-__all__ = ["Talk", "label_end", "speaker_of", "talk_in"]
+__all__ = ["Talk", "label_end", "label_of", "returning", "speaker_of", "talk_in"]
 
 # "[2023-05-08 13:56] ", or as messengers write it: "13/05/2023, 22:31 - ", "5/13/23, 10:31 PM - ".
 _STAMP = r"[\[(](?P<stamp>[^\])\n]{3,40})[\])]\s*"
@@ -35,6 +36,11 @@ _LABEL = (
     r"(?: ?[\[(](?P<late>[^\])\n]{1,40})[\])])?(?:\*\*)?\s?"
 )
 _TURN = re.compile(rf"{_LABEL}(?::(?:\*\*)?\s|：(?:\*\*)?)\s*(?=\S)")
+# 'Ann said, "…"': a turn where that comes back, or tells of Ann.
+_QUOTING = re.compile(
+    r"[\s\u200e\ufeff]*(?P<label>[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}?)"
+    r" (?:said|asked|replied|answered|wrote|says)[,:]? ?[\"“„«]"
+)
 _ABOVE = re.compile(rf"{_LABEL}[:：](?:\*\*)?\s*$")  # what is said stands below
 # A line of a log: who speaks may be a number, or have any sign in the name; or nobody does ("Ann added Bob").
 _ENTRY = re.compile(
@@ -94,18 +100,18 @@ class Talk:
         return Said(label, match.group(kind), match.end())
 
 
-def talk_in(lines: Sequence[str]) -> Talk:
-    """Who speaks. What opens first decides: a chat may be quoted in a talk, and who is quoted in a chat ("Ann: …")
-    speaks in somebody's message."""
-    chat, talk = chat_in(lines), _labelled(lines)
+def talk_in(lines: Sequence[str], heard: AbstractSet[str] = frozenset()) -> Talk:
+    """Who speaks; `heard` are known to. What opens first decides: a chat may be quoted in a talk, and who is quoted
+    in a chat ("Ann: …") speaks in somebody's message."""
+    chat, talk = chat_in(lines), _labelled(lines, heard)
     if chat is None:
         return talk
     form, first = chat
     return talk if any(map(talk.opens, lines[:first])) else Talk(form=form)
 
 
-def _labelled(lines: Iterable[str]) -> Talk:
-    """Labels that speak: a role, a given name, or one that comes back in the text."""
+def _labelled(lines: Iterable[str], heard: AbstractSet[str]) -> Talk:
+    """Labels that speak: a role, a given name, one that was heard, or one that comes back in the text."""
     labels: Counter[str] = Counter()
     sure: set[str] = set()
     kinds: dict[str, set[str]] = {}
@@ -124,7 +130,7 @@ def _labelled(lines: Iterable[str]) -> Talk:
     names = given_names()
     speaking = {
         label for label, times in labels.items() if speaks(label, times, len(labels), names)
-    }
+    } | (heard & labels.keys())
     if not any(label in sure or labels[label] > 1 for label in speaking):
         return Talk()
     whole = labels.total() == len(spoken)
@@ -135,12 +141,30 @@ def _labelled(lines: Iterable[str]) -> Talk:
     return Talk(frozenset(speaking), frozenset(kind for each in speaking for kind in kinds[each]))
 
 
+def label_of(text: str) -> str | None:
+    """The words before what a text says, "Ann" of "Ann: …" and 'Ann said, "…"', which may be somebody's name."""
+    quoting = _QUOTING.match(text)
+    return quoting.group("label") if quoting else _before_colon(text)
+
+
 def speaker_of(text: str) -> str | None:
     """Who says a text that opens with "Ann: …", if that is a role or a given name."""
+    label = _before_colon(text)
+    return label if label and speaks(label, 1, 1, given_names()) else None
+
+
+def _before_colon(text: str) -> str | None:
     match = _TURN.match(text) if ":" in text or "：" in text else None
-    if match is None or _doubtful(match):
-        return None
-    return match.group("label") if speaks(match.group("label"), 1, 1, given_names()) else None
+    return None if match is None or _doubtful(match) else match.group("label")
+
+
+def returning(texts: Iterable[str]) -> frozenset[str]:
+    """Who speaks where texts are turns, one by one: labels that come back beside others, if most texts have one."""
+    found = [label_of(text) for text in texts]
+    labels = Counter(label for label in found if label and may_speak(label))
+    if 2 * labels.total() < len(found) or months(labels):
+        return frozenset()
+    return frozenset(each for each, times in labels.items() if times > 1 and len(labels) > 1)
 
 
 def label_end(line: str) -> int:
