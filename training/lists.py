@@ -67,8 +67,8 @@ SHARES = {
     "aquamuse": 0.02,
     "told": 0.1,
     "records": 0.08,
-    "notes": 0.08,
-    "articles": 0.06,
+    "notes": 0.1,
+    "articles": 0.09,
     "projects": 0.055,
     "steps": 0.12,
 }

@@ -45,6 +45,7 @@ MINED, VOCABULARY = 24, 30522
 LAST_DAY = date.max.toordinal()
 LOG_EVERY = 200
 SAVED_EVERY = 0.2  # of a run
+PARTS = 4  # of a batch, by length: filled up to the longest, more than half of it was nothing
 BINARY = 0.6  # weight of "does it answer?" beside "which answers best?", of a cross-encoder
 
 
@@ -249,6 +250,37 @@ def train_teacher(args: argparse.Namespace) -> None:
     torch.save(teacher.state_dict(), CACHE / "state" / "teacher.pt")
 
 
+def in_parts(ids: Tensor, *more: Tensor) -> Iterator[tuple[Tensor, list[Tensor]]]:
+    """Rows of like length together, cut to what they hold, with their places."""
+    lengths = (ids != 0).sum(1)
+    for places in lengths.argsort().chunk(PARTS):
+        width = -(-int(lengths[places].max()) // 8) * 8
+        yield places, [x[places, :width] for x in (ids, *more)]
+
+
+def read_pairs(reader: nn.Module, batch: dict[str, Tensor]) -> list[Tensor]:
+    """The logits of every list, by depth."""
+    found = [
+        (places, reader(*part))
+        for places, part in in_parts(batch["pair"].long(), batch["type"].long())
+    ]
+    back = torch.cat([places for places, _ in found]).argsort()
+    by_depth = zip(*(logits for _, logits in found), strict=True)
+    return [torch.cat(logits)[back].view(-1, LIST) for logits in by_depth]
+
+
+def read_passages(embedder: nn.Module, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Sentence vectors, and token vectors filled up to the longest passage."""
+    places, sentences, tokens = list[Tensor](), list[Tensor](), list[Tensor]()
+    for at, (part,) in in_parts(ids):
+        sentence, own, _ = embedder(part)
+        places.append(at)
+        sentences.append(sentence)
+        tokens.append(F.pad(own, (0, 0, 0, ids.shape[1] - own.shape[1])))
+    back = torch.cat(places).argsort()
+    return torch.cat(sentences)[back], torch.cat(tokens)[back]
+
+
 def embedder_loss(
     model: Embedder, batch: dict[str, Tensor], teacher: Tensor, drop: Tensor, skip: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -256,7 +288,7 @@ def embedder_loss(
     query, passage = batch["query"].long(), batch["passage"].long()
     with autocast():
         asked, asked_tokens, weights = model(query)
-        said, said_tokens, _ = model(passage)
+        said, said_tokens = read_passages(model, passage)
     rows = len(query)
     keep = (passage != 0) & ~skip[passage] & ~batch["muted"]
     keep[:, 0] = True
@@ -323,7 +355,7 @@ def learn(
         losses, orders = [sentence, late], [listed]
     if cross is not None:
         with autocast():
-            logits = [x.view(-1, LIST) for x in cross(batch["pair"].long(), batch["type"].long())]
+            logits = read_pairs(cross, batch)
         crossed = [list_loss(x, answered, drop, likely) + 1.5 * distil(x, taught) for x in logits]
         losses.append(torch.stack(crossed).mean())
         orders += logits
@@ -433,9 +465,8 @@ def train_further(args: argparse.Namespace) -> None:
             if progress() >= (part + 1) / 2:
                 break
             set_rate(opts, progress())
-            pair, kind = batch["pair"].long(), batch["type"].long()
             with torch.no_grad(), autocast():
-                small = teacher(pair, kind)[-1].view(-1, LIST)
+                small = read_pairs(teacher, batch)[-1]
             taught, drop = correct(teach(small, batch["judged"]))
             losses, orders = learn(students, opts, batch, taught, drop, skip)
             seen += len(taught)
@@ -464,18 +495,15 @@ def train_reader(args: argparse.Namespace) -> None:
     """A cross-encoder: taught by the judge where it read, by the one before it where that knows
     better, and a little by it elsewhere. Heads in the middle learn from the last one, so that depth can be chosen."""
     torch.manual_seed(8 + args.seed)
-    from dump import load_embedder
-
     corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
-    teacher = load_before(minilm).eval().requires_grad_(False)
+    miner = load_blended(args.miner, 1.0)
+    teacher = load_before().eval().requires_grad_(False)
     reader = load_reader(args.resume)
     opts = [optimiser(reader, args.rate)]
-    read_pairs = prepared(reader, args)
+    student = prepared(reader, args)
     if args.compile:
         teacher = torch.compile(teacher, dynamic=True)
-    mine(corpus, embedder.bert)
+    mine(corpus, miner.bert)
     if not args.limit:
         judged(corpus)
     progress, seen, saved = clock(args.seconds), 0, 0.0
@@ -483,15 +511,14 @@ def train_reader(args: argparse.Namespace) -> None:
         if progress() >= 1:
             break
         set_rate(opts, progress())
-        pair, kind = batch["pair"].long(), batch["type"].long()
         with torch.no_grad(), autocast():
-            small = teacher(pair, kind)[-1].view(-1, LIST)
+            small = read_pairs(teacher, batch)[-1]
         taught, drop = correct(teach(small, batch["judged"]))
         drop &= ~batch["untaught"][:, None]
         read = ~batch["judged"][:, 0].isnan()
         heed = torch.where(read | batch["heeded"], 1.5, 0.5) * ~batch["untaught"]
         with autocast():
-            *middle, last = (x.view(-1, LIST) for x in read_pairs(pair, kind))
+            *middle, last = read_pairs(student, batch)
         losses = [reader_loss(last, batch, taught, drop, heed)]
         for logits in middle:
             losses.append(0.4 * reader_loss(logits, batch, taught, drop, heed))
@@ -512,14 +539,16 @@ def train_reader(args: argparse.Namespace) -> None:
     save(reader.arrays(), args.name)
 
 
-def load_before(minilm: Arrays) -> CrossEncoder:
+def load_before() -> CrossEncoder:
     """The eight layers that shipped before, as recover.py reads them, or the six that taught those."""
     from dump import load_cross
 
     eight = CACHE / "start" / "reader.npz"
     if eight.exists():
         return load_cross(unpack(eight), unpack(CACHE / "gte" / "weights.npz"))
-    return load_cross(unpack(CACHE / "state" / "cross.npz"), minilm)
+    return load_cross(
+        unpack(CACHE / "state" / "cross.npz"), unpack(CACHE / "minilm" / "weights.npz")
+    )
 
 
 def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
@@ -558,7 +587,7 @@ def train_finder(args: argparse.Namespace) -> None:
                 continue  # what nobody told only a cross-encoder can see
             set_rate(opts, progress())
             with torch.no_grad(), autocast():
-                small = teacher(batch["pair"].long(), batch["type"].long())[-1].view(-1, LIST)
+                small = read_pairs(teacher, batch)[-1]
             taught, drop = correct(teach(small, batch["judged"]))
             losses, orders = learn((student, None), opts, batch, taught, drop, skip)
             seen += len(taught)
@@ -617,9 +646,8 @@ def train_embedder(args: argparse.Namespace) -> None:
             if progress() >= (part + 1) / 2:
                 break
             set_rate([opt], progress())
-            pair, kind = batch["pair"].long(), batch["type"].long()
             with torch.no_grad(), autocast():
-                taught, drop = correct(teacher(pair, kind)[-1].view(-1, LIST))
+                taught, drop = correct(read_pairs(teacher, batch)[-1])
             sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
             opt.zero_grad(set_to_none=True)
             (sentence + late).backward()
@@ -676,6 +704,11 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="train the saved students further")
     parser.add_argument("--seed", type=int, default=0, help="of `reader`")
     parser.add_argument("--name", default="reader", help="what `reader` saves its weights as")
+    parser.add_argument(
+        "--miner",
+        default="embedder",
+        help="whose near misses `reader` learns from: embedder or finder",
+    )
     parser.add_argument("--only", default="", choices=["embedder", "cross"], help="of `further`")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--compile", action="store_true")
