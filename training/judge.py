@@ -25,17 +25,8 @@ from torch import Tensor, nn
 
 import qwen
 from lists import LIST, SPEAKER, Corpus, short_date
-from train import (
-    CACHE,
-    DEVICE,
-    clock,
-    list_loss,
-    load_students,
-    load_tokenizer,
-    mine,
-    set_rate,
-)
-from weights import unpack
+from states import CACHE, DEVICE, load_blended, load_tokenizer
+from train import clock, list_loss, mine, set_rate
 
 QUERY_MOST, PASSAGE_MOST, BEFORE_MOST = 100, 400, 60
 # What it learns from: conversations first, and enough else to stay general.
@@ -281,8 +272,7 @@ def main() -> None:
     with gzip.open(CACHE / "data" / "train.json.gz", "rt", encoding="utf-8") as file:
         value = json.load(file)
     corpus = Corpus(value, load_tokenizer())
-    embedder, _ = load_students(unpack(CACHE / "minilm" / "weights.npz"))
-    mine(corpus, embedder.bert)
+    mine(corpus, load_blended(1.0).bert)
     tokenizer = Tokenizer.from_file(str(CACHE / "llm" / "tokenizer.json"))
     reader = Reader(value, corpus, tokenizer)
     weights = qwen.load_weights(CACHE / "llm")

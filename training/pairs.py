@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "training" / ".cache" / "pairs.npz"
-EMBEDDER, RERANKER = "recollect-embed-5", "recollect-rerank-6"
+EMBEDDER, RERANKER = "recollect-embed-6", "recollect-rerank-6"
 DEPTHS = (6, 12, 24)
 WEIGHTS = (0.3, 0.4, 0.5)
 BUDGET = 65536  # tokens at once
@@ -44,11 +44,11 @@ class Recorder:
 
     name = "recorder"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, manifest_file: Path) -> None:
         from tokenizers import Tokenizer
 
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        manifest = json.loads((folder / "recollect.json").read_text(encoding="utf-8"))
+        self._tokenizer = Tokenizer.from_file(str(manifest_file.parent / "tokenizer.json"))
+        manifest = json.loads(manifest_file.read_text(encoding="utf-8"))
         self._tokenizer.enable_truncation(manifest["max_length"])
         self.ids: list[list[int]] = []
         self.asked: list[int] = []  # tokens of each pair that are the query's
@@ -65,7 +65,7 @@ class Recorder:
 def collect() -> None:
     from training.fit_relevance import SIGNALS, gathered
 
-    recorder = Recorder(ROOT / "src" / "recollect" / "models" / "weights" / RERANKER)
+    recorder = Recorder(ROOT / "src" / "recollect" / "models" / "weights" / f"{RERANKER}.json")
     lists = gathered(PLAN, recorder)
     FILE.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
@@ -82,8 +82,7 @@ def logits_of(names: str, data: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
     """Of every pair, by one reader or by the mean of several's weights."""
     import torch
 
-    from dump import load_cross
-    from train import CACHE, DEVICE, autocast
+    from states import CACHE, DEVICE, autocast, load_cross
     from weights import unpack
 
     states = [unpack(CACHE / "state" / f"{name}.npz") for name in names.split("+")]

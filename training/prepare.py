@@ -1,4 +1,4 @@
-"""Gather training rows and evaluation sets into two compact files.
+"""Gather training rows into a compact file.
 
     python training/prepare.py OUT_FOLDER
     python training/prepare.py OUT_FOLDER JUDGED.npz     # keep what judge.py said, under data/
@@ -14,17 +14,17 @@ import itertools
 import json
 import random
 import re
+import shutil
 import sys
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import bm25
 import splits
 import synthetic
+from recollect.models.registry import WEIGHTS
 
 KEPT = splits.OWN / "judged.jsonl.gz"
 JUDGED = ("row", "pid", "logit")
@@ -165,51 +165,6 @@ def overlap(
     return kept, {"rows": len(rows), "kept": len(kept), "dropped": dict(found.most_common())}
 
 
-def calibration_sets(pool: Pool, rows: list[list[Any]]) -> dict[str, list[splits.Collection]]:
-    """The held rows as collections, searched among everything their group holds."""
-    members: dict[str, list[int]] = {}
-    for pid, passage in enumerate(pool.passages):
-        members.setdefault(passage[0], []).append(pid)
-    sets: dict[str, list[splits.Collection]] = {}
-    for source in sorted({row[0] for row in rows}):
-        for group in sorted({row[1] for row in rows if row[0] == source}):
-            units = [
-                splits.Unit(str(i), *pool.passages[i][1:4], _text(pool.passages[i][4]))
-                for i in members[group]
-            ]
-            asked = [
-                splits.Query(q.replace(SPEAKER, "the writer"), tuple(map(str, gold)))
-                for s, g, q, gold in rows
-                if (s, g) == (source, group)
-            ]
-            sets.setdefault(f"cal-{source}", []).append(splits.Collection(group, units, asked))
-    return sets
-
-
-def _compact(name: str, c: splits.Collection) -> dict[str, Any]:
-    """Units of calibration sets are training passages: their numbers suffice."""
-    value = asdict(c)
-    return value | {"units": [u.id for u in c.units]} if name.startswith("cal-") else value
-
-
-def _text(value: int | None) -> str | None:
-    return None if value is None else str(value)
-
-
-def keyword_scores(sets: dict[str, list[splits.Collection]]) -> dict[str, Any]:
-    """The 300 best of BM25 per query, over what a memory says and who said it."""
-    found: dict[str, Any] = {}
-    for name, collections in sets.items():
-        for c in collections:
-            index = bm25.Index([f"{u.speaker}: {u.text}" if u.speaker else u.text for u in c.units])
-            scores = [index.scores(q.text) for q in c.queries]
-            order = [np.argsort(-s, kind="stable")[:300] for s in scores]
-            found[f"{name}|{c.name}|order"] = np.array(order, dtype=np.int16)
-            top = [s[o] for s, o in zip(scores, order, strict=True)]
-            found[f"{name}|{c.name}|score"] = np.array(top, dtype=np.float16)
-    return found
-
-
 def keep(pool: Pool, rows: list[list[Any]], judged: Path) -> None:
     """What was judged, by chat, question and turn instead of by number."""
     names = {pid: name for name, pid in pool.ids.items()}
@@ -260,9 +215,7 @@ def main(out: str, judged: str = "") -> None:
     if judged:
         keep(pool, rows, Path(judged))
     np.savez(folder / "judged.npz", **kept(pool, rows))
-    sets |= calibration_sets(pool, calibration)
-    write(folder / "eval.json.gz", {n: [_compact(n, c) for c in cs] for n, cs in sets.items()})
-    np.savez_compressed(folder / "bm25.npz", **keyword_scores(sets))
+    shutil.copy(WEIGHTS / "tokenizer.json", folder)
     (folder / "overlap.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1), Counter(r[0] for r in rows), len(pool.passages))
     print(

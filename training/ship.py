@@ -46,10 +46,10 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(folder / "model.onnx"))
     (folder / "tokenizer.json").write_bytes(tokenizer_json)
-    write_manifest(folder, manifest, ("model.onnx", "tokenizer.json"))
+    write_manifest(folder / "recollect.json", manifest, ("model.onnx", "tokenizer.json"))
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any], names: Sequence[str]) -> None:
-    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+def write_manifest(path: Path, manifest: dict[str, Any], names: Sequence[str]) -> None:
+    files = {name: hashlib.sha256((path.parent / name).read_bytes()).hexdigest() for name in names}
     text = json.dumps(manifest | {"files": files}, indent=1) + "\n"
-    (folder / "recollect.json").write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")

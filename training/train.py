@@ -1,11 +1,11 @@
-"""Train the teacher and its students on one GPU.
+"""Train an embedder (`finder`) or a cross-encoder (`reader`) on one GPU.
 
-    python training/train.py teacher --seconds 300
-    python training/train.py students --seconds 480
-    python training/train.py finder --rate 1e-4 --budget 196608 --seconds 1300    # docs/why.md
+    python training/train.py finder --rate 1e-4 --budget 196608 --seconds 1180 --dropout 0.1 --compile
+    python training/train.py reader --resume --rate 6e-5 --budget 196608 --seconds 1080 --dropout 0.1 --compile
 
-Reads `data/` (from prepare.py), `minilm/` and `gte/` (from weights.py) under training/.cache,
-writes `state/` there. Budgets are wall-clock seconds: the schedule follows the clock.
+Reads `data/` (from prepare.py), `gte/` (from weights.py) and `start/` (from recover.py) under training/.cache, and
+`state/`, where it writes: to train what ships further, copy it from `start`. Budgets are wall-clock seconds: the schedule
+follows the clock.
 """
 
 from __future__ import annotations
@@ -16,28 +16,31 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 import ship
 from bert import Bert, CrossEncoder, Embedder, late_list_scores, late_scores
 from lists import CLS, LIST, SEP, Batches, Corpus, pad
+from states import (
+    CACHE,
+    DEVICE,
+    FINDER_LAYERS,
+    TOKEN_DIMENSIONS,
+    autocast,
+    load_blended,
+    load_cross,
+    load_embedder,
+    load_tokenizer,
+    save,
+)
 from weights import Arrays, thinned, unpack
 
-CACHE = Path(__file__).parent / ".cache"
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-TOKEN_DIMENSIONS = 64
-DEPTHS = (6,)
 READER_DEPTHS = (8, 12)
-# Of gte-small's twelve layers: before any training these find as much as all, and the first eight nothing (docs/why.md).
-FINDER_LAYERS = (0, 1, 2, 4, 6, 8, 9, 10)
 FINDER_ROUNDS = 3  # of mining: misses that are near to the student as it is by then
 # Scales of cosines in the losses. What they push apart decides what a cosine means, to links, floors and duplicates.
 SENTENCE_SCALE, LATE_SCALE = 3.30, 3.54
@@ -47,13 +50,6 @@ LOG_EVERY = 200
 SAVED_EVERY = 0.2  # of a run
 PARTS = 4  # of a batch, by length: filled up to the longest, more than half of it was nothing
 BINARY = 0.6  # weight of "does it answer?" beside "which answers best?", of a cross-encoder
-
-
-def load_tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(CACHE / "data" / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 def load_corpus(limit: int = 0) -> Corpus:
@@ -69,10 +65,6 @@ def load_corpus(limit: int = 0) -> Corpus:
         kept = {row[1] for row in value["rows"]} | {"friends"}
         value["passages"] = [p if p[0] in kept else [p[0], "", *p[2:]] for p in value["passages"]]
     return Corpus(value, load_tokenizer())
-
-
-def autocast() -> Any:
-    return torch.autocast(DEVICE, dtype=torch.bfloat16)
 
 
 @torch.no_grad()
@@ -220,36 +212,6 @@ def clock(seconds: float) -> Callable[[], float]:
     return lambda: (time.time() - started) / seconds
 
 
-def train_teacher(args: argparse.Namespace) -> None:
-    torch.manual_seed(1)
-    corpus = load_corpus(args.limit)
-    mine(corpus, Bert(unpack(CACHE / "minilm" / "weights.npz"), 6).to(DEVICE))
-    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
-    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
-    opt = optimiser(teacher, 6e-5)
-    progress, seen = clock(args.seconds), 0
-    for step, batch in enumerate(loader(corpus, args.budget, 1, args.workers)):
-        if progress() >= 1:
-            break
-        set_rate([opt], progress())
-        with autocast():
-            logits = teacher(batch["pair"].long(), batch["type"].long())[0].view(-1, LIST)
-        loss = list_loss(logits, batch["answered"], binary=0.2)
-        opt.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(teacher.parameters(), 1.0)
-        opt.step()
-        seen += len(logits)
-        if step % LOG_EVERY == 0:
-            right = (logits.argmax(1) == 0).float().mean()
-            print(
-                f"teacher {progress():.2f} step {step} rows {seen} loss {loss.item():.3f} top1 {right.item():.3f}",
-                flush=True,
-            )
-    (CACHE / "state").mkdir(exist_ok=True)
-    torch.save(teacher.state_dict(), CACHE / "state" / "teacher.pt")
-
-
 def in_parts(ids: Tensor, *more: Tensor) -> Iterator[tuple[Tensor, list[Tensor]]]:
     """Rows of like length together, cut to what they hold, with their places."""
     lengths = (ids != 0).sum(1)
@@ -316,13 +278,6 @@ def embedder_loss(
     return sentence, late, listed
 
 
-def load_teacher(args: argparse.Namespace) -> CrossEncoder:
-    base, layers = ("gte", 12) if not args.small else ("minilm", 6)
-    teacher = CrossEncoder(unpack(CACHE / base / "weights.npz"), (layers,)).to(DEVICE)
-    teacher.load_state_dict(torch.load(CACHE / "state" / "teacher.pt", map_location=DEVICE))
-    return teacher.eval().requires_grad_(False)
-
-
 def correct(taught: Tensor) -> tuple[Tensor, Tensor]:
     """What a teacher says of lists, and which of its misses are none."""
     # It ranks them above the answer: more likely unmarked answers than misses.
@@ -335,77 +290,6 @@ def correct(taught: Tensor) -> tuple[Tensor, Tensor]:
 
 def tops(*lists: Tensor) -> list[str]:
     return [f"{(x.argmax(1) == 0).float().mean().item():.3f}" for x in lists]
-
-
-def learn(
-    students: tuple[Embedder | None, CrossEncoder | None],
-    opts: list[torch.optim.AdamW],
-    batch: dict[str, Tensor],
-    taught: Tensor,
-    drop: Tensor,
-    skip: Tensor,
-) -> tuple[list[Tensor], list[Tensor]]:
-    """One step of the students: their losses, and how they order the lists."""
-    embedder, cross = students
-    answered, likely = batch["answered"], taught.sigmoid()
-    losses, orders = list[Tensor](), list[Tensor]()
-    # A batch is of one family. What nobody told only a cross-encoder can see.
-    if embedder is not None and answered.all():
-        sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
-        losses, orders = [sentence, late], [listed]
-    if cross is not None:
-        with autocast():
-            logits = read_pairs(cross, batch)
-        crossed = [list_loss(x, answered, drop, likely) + 1.5 * distil(x, taught) for x in logits]
-        losses.append(torch.stack(crossed).mean())
-        orders += logits
-    if not losses:
-        return [], []
-    for opt in opts:
-        opt.zero_grad(set_to_none=True)
-    torch.stack(losses).sum().backward()
-    for student in students:
-        if student is not None:
-            nn.utils.clip_grad_norm_(student.parameters(), 1.0)
-    for opt in opts:
-        opt.step()
-    return [x.detach() for x in losses], orders
-
-
-def train_students(args: argparse.Namespace) -> None:
-    """Both students from the start, or further."""
-    torch.manual_seed(2)
-    corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    teacher = load_teacher(args)
-    embedder = Embedder(minilm, 6, TOKEN_DIMENSIONS).to(DEVICE)
-    cross = CrossEncoder(minilm, DEPTHS).to(DEVICE)
-    if args.resume:
-        embedder, cross = load_students(minilm)
-    skip = skipped(corpus)
-    opts = [optimiser(embedder, args.rate), optimiser(cross, args.rate * 1.3)]
-    progress, seen = clock(args.seconds), 0
-    # Near misses of the original embedder first, then those of the student itself.
-    rounds = (1,) if args.resume else (0, 1)
-    for half in rounds:
-        mine(corpus, Bert(minilm, 6).to(DEVICE) if half == 0 else embedder.bert)
-        seed = 2 + half + 7 * args.resume
-        for step, batch in enumerate(loader(corpus, args.budget, seed, args.workers)):
-            if progress() >= (0.4 if half == 0 else 1.0):
-                break
-            set_rate(opts, progress())
-            pair, kind = batch["pair"].long(), batch["type"].long()
-            with torch.no_grad(), autocast():
-                taught, drop = correct(teacher(pair, kind)[0].view(-1, LIST))
-            losses, orders = learn((embedder, cross), opts, batch, taught, drop, skip)
-            seen += len(taught)
-            if step % LOG_EVERY == 0:
-                print(
-                    f"students {progress():.2f} step {step} rows {seen} losses {[x.item() for x in losses]} top1 teacher/late/{DEPTHS} {tops(taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
-                    flush=True,
-                )
-    save(embedder.arrays(), "embedder")
-    save(cross.arrays(), "cross")
 
 
 def judged(corpus: Corpus) -> None:
@@ -435,51 +319,6 @@ def teach(small: Tensor, judged: Tensor) -> Tensor:
     return torch.where(seen, torch.where(judged.isnan(), lowest, judged), small)
 
 
-def train_further(args: argparse.Namespace) -> None:
-    """The saved students further, taught by the judge and by the cross-encoder as it was. Both at once, or
-    one in a process of its own: such small models keep a GPU waiting for the CPU."""
-    torch.manual_seed(5)
-    corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    embedder, cross = load_students(minilm)
-    _, teacher = load_students(minilm)
-    teacher.eval().requires_grad_(False)
-    skip = skipped(corpus)
-    learners = {"embedder": (embedder, args.rate), cross_name(): (cross, args.rate * 1.3)}
-    only = cross_name() if args.only == "cross" else args.only
-    learners = {name: x for name, x in learners.items() if only in ("", name)}
-    opts = [optimiser(model, rate) for model, rate in learners.values()]
-    students = (
-        prepared(embedder, args) if "embedder" in learners else None,
-        prepared(cross, args) if cross_name() in learners else None,
-    )
-    if args.compile:
-        teacher = torch.compile(teacher, dynamic=True)
-    progress, seen = clock(args.seconds), 0
-    for part in range(2):
-        mine(corpus, embedder.bert)
-        if not args.limit:
-            judged(corpus) if part == 0 else keep_judged(corpus)
-        embedder.train()
-        for step, batch in enumerate(loader(corpus, args.budget, 51 + part, args.workers)):
-            if progress() >= (part + 1) / 2:
-                break
-            set_rate(opts, progress())
-            with torch.no_grad(), autocast():
-                small = read_pairs(teacher, batch)[-1]
-            taught, drop = correct(teach(small, batch["judged"]))
-            losses, orders = learn(students, opts, batch, taught, drop, skip)
-            seen += len(taught)
-            if step % LOG_EVERY == 0:
-                chats = ~batch["judged"][:, 0].isnan()
-                print(
-                    f"further {progress():.3f} step {step} rows {seen} judged {chats.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{list(learners)} {tops(small, taught, *orders)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
-                    flush=True,
-                )
-        for name, (model, _) in learners.items():
-            save(model.arrays(), name)
-
-
 def reader_loss(
     logits: Tensor, batch: dict[str, Tensor], taught: Tensor, drop: Tensor, heed: Tensor
 ) -> Tensor:
@@ -496,7 +335,7 @@ def train_reader(args: argparse.Namespace) -> None:
     better, and a little by it elsewhere. Heads in the middle learn from the last one, so that depth can be chosen."""
     torch.manual_seed(8 + args.seed)
     corpus = load_corpus(args.limit)
-    miner = load_blended(args.miner, 1.0)
+    miner = load_blended(1.0)
     teacher = load_before().eval().requires_grad_(False)
     reader = load_reader(args.resume)
     opts = [optimiser(reader, args.rate)]
@@ -540,15 +379,8 @@ def train_reader(args: argparse.Namespace) -> None:
 
 
 def load_before() -> CrossEncoder:
-    """The eight layers that shipped before, as recover.py reads them, or the six that taught those."""
-    from dump import load_cross
-
-    eight = CACHE / "start" / "reader.npz"
-    if eight.exists():
-        return load_cross(unpack(eight), unpack(CACHE / "gte" / "weights.npz"))
-    return load_cross(
-        unpack(CACHE / "state" / "cross.npz"), unpack(CACHE / "minilm" / "weights.npz")
-    )
+    """The cross-encoder that shipped before, as recover.py reads it."""
+    return load_cross(unpack(CACHE / "start" / "reader.npz"), unpack(CACHE / "gte" / "weights.npz"))
 
 
 def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
@@ -556,8 +388,6 @@ def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossE
     gte = unpack(CACHE / "gte" / "weights.npz")
     if not resume:
         return CrossEncoder(gte, depths).to(DEVICE)
-    from dump import load_cross
-
     return load_cross(unpack(CACHE / "state" / "reader.npz"), gte)
 
 
@@ -589,11 +419,15 @@ def train_finder(args: argparse.Namespace) -> None:
             with torch.no_grad(), autocast():
                 small = read_pairs(teacher, batch)[-1]
             taught, drop = correct(teach(small, batch["judged"]))
-            losses, orders = learn((student, None), opts, batch, taught, drop, skip)
+            sentence, late, listed = embedder_loss(student, batch, taught, drop, skip)
+            opts[0].zero_grad(set_to_none=True)
+            (sentence + late).backward()
+            nn.utils.clip_grad_norm_(finder.parameters(), 1.0)
+            opts[0].step()
             seen += len(taught)
             if step % LOG_EVERY == 0:
                 print(
-                    f"finder {progress():.3f} step {step} rows {seen} losses {[round(x.item(), 3) for x in losses]} top1 teacher/taught/late {tops(small, taught, *orders)}",
+                    f"finder {progress():.3f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} top1 teacher/taught/late {tops(small, taught, listed)}",
                     flush=True,
                 )
             if progress() - saved > SAVED_EVERY:
@@ -603,8 +437,6 @@ def train_finder(args: argparse.Namespace) -> None:
 
 
 def load_finder(gte: Arrays, resume: bool) -> Embedder:
-    from dump import load_embedder
-
     if resume:
         finder = load_embedder(unpack(CACHE / "state" / "finder.npz"), gte, 1.0)
     else:
@@ -618,115 +450,28 @@ def load_finder(gte: Arrays, resume: bool) -> Embedder:
     return finder.to(DEVICE)
 
 
-def load_blended(name: str, share: float) -> Embedder:
-    """A trained embedder, averaged with what it was trained from."""
-    from dump import load_embedder
-
-    if name == "finder":
-        base = thinned(unpack(CACHE / "gte" / "weights.npz"), FINDER_LAYERS)
-    else:
-        base = unpack(CACHE / "minilm" / "weights.npz") | unpack(CACHE / "start" / "embedder.npz")
-    return load_embedder(unpack(CACHE / "state" / f"{name}.npz"), base, share)
-
-
-def train_embedder(args: argparse.Namespace) -> None:
-    """The saved embedder further, taught by the saved cross-encoder."""
-    torch.manual_seed(3)
-    corpus = load_corpus(args.limit)
-    minilm = unpack(CACHE / "minilm" / "weights.npz")
-    embedder, teacher = load_students(minilm)
-    teacher.eval().requires_grad_(False)
-    skip = skipped(corpus)
-    opt = optimiser(embedder, args.rate)
-    progress, seen = clock(args.seconds), 0
-    for part in range(2):
-        mine(corpus, embedder.bert)
-        embedder.train()
-        for step, batch in enumerate(loader(corpus, args.budget, 31 + part, args.workers)):
-            if progress() >= (part + 1) / 2:
-                break
-            set_rate([opt], progress())
-            with torch.no_grad(), autocast():
-                taught, drop = correct(read_pairs(teacher, batch)[-1])
-            sentence, late, listed = embedder_loss(embedder, batch, taught, drop, skip)
-            opt.zero_grad(set_to_none=True)
-            (sentence + late).backward()
-            nn.utils.clip_grad_norm_(embedder.parameters(), 1.0)
-            opt.step()
-            seen += len(taught)
-            if step % LOG_EVERY == 0:
-                print(
-                    f"embedder {progress():.2f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} top1 teacher/late {tops(taught, listed)} scales {embedder.late_scale.item():.2f} {embedder.sentence_scale.item():.2f}",
-                    flush=True,
-                )
-        save(embedder.arrays(), "embedder")
-
-
-def load_students(minilm: Arrays) -> tuple[Embedder, CrossEncoder]:
-    """As they were saved; of the cross-encoders the deeper one, once there is one."""
-    from dump import load_cross, load_embedder
-
-    embedder = load_embedder(unpack(CACHE / "state" / "embedder.npz"), minilm, 1.0)
-    embedder.late_scale.data.fill_(LATE_SCALE)
-    embedder.sentence_scale.data.fill_(SENTENCE_SCALE)
-    state = CACHE / "state" / f"{cross_name()}.npz"
-    words = minilm if state.stem == "cross" else unpack(CACHE / "gte" / "weights.npz")
-    return embedder, load_cross(unpack(state), words)
-
-
-def cross_name() -> str:
-    return "reader" if (CACHE / "state" / "reader.npz").exists() else "cross"
-
-
 def skipped(corpus: Corpus) -> Tensor:
     skip = torch.zeros(30522, dtype=torch.bool, device=DEVICE)
     skip[ship.skip_tokens(corpus.tokenizer)] = True
     return skip
 
 
-def save(arrays: Arrays, name: str) -> None:
-    bad = [k for k, v in arrays.items() if not np.isfinite(v).all()]
-    if bad:
-        raise SystemExit(f"{name} has values that are not finite: {bad[:5]}")
-    (CACHE / "state").mkdir(exist_ok=True)
-    np.savez(
-        CACHE / "state" / f"{name}.npz", **{k: v.astype(np.float16) for k, v in arrays.items()}
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "stage", choices=["teacher", "students", "embedder", "further", "reader", "finder"]
-    )
+    parser.add_argument("stage", choices=["reader", "finder"])
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=6e-5)
-    parser.add_argument("--resume", action="store_true", help="train the saved students further")
+    parser.add_argument("--resume", action="store_true", help="train what was saved further")
     parser.add_argument("--seed", type=int, default=0, help="of `reader`")
     parser.add_argument("--name", default="reader", help="what `reader` saves its weights as")
-    parser.add_argument(
-        "--miner",
-        default="embedder",
-        help="whose near misses `reader` learns from: embedder or finder",
-    )
-    parser.add_argument("--only", default="", choices=["embedder", "cross"], help="of `further`")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--budget", type=int, default=65536, help="pair tokens a batch")
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--limit", type=int, default=0, help="rows, for a trial run")
-    parser.add_argument("--small", action="store_true", help="MiniLM as the teacher, for a trial")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
-    stages = {
-        "teacher": train_teacher,
-        "students": train_students,
-        "embedder": train_embedder,
-        "further": train_further,
-        "reader": train_reader,
-        "finder": train_finder,
-    }
-    stages[args.stage](args)
+    {"reader": train_reader, "finder": train_finder}[args.stage](args)
 
 
 if __name__ == "__main__":

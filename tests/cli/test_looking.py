@@ -153,7 +153,7 @@ def test_doctor_does_not_miss_a_cross_encoder_that_nobody_wants(
 def test_doctor_says_what_a_bank_answers_without(
     run: Any, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "http://127.0.0.1:9/v1#recollect-embed-5")
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "http://127.0.0.1:9/v1#recollect-embed-6")
     embedder, bank = _wrong(run, store)
     assert (embedder["check"], bank["check"]) == ("embedder", "bank alice")
     assert "without embed" in bank["says"]

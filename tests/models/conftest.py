@@ -12,12 +12,12 @@ import pytest
 
 from recollect.models import Embedder, load_embedder, load_reranker
 from recollect.models.base import Reranker
-from recollect.models.registry import WEIGHTS
+from recollect.models.registry import shipped_models
 
 
 @pytest.fixture(scope="session")
 def embedder() -> Embedder:
-    if not any(WEIGHTS.glob("*/recollect.json")):
+    if not shipped_models():
         pytest.skip("the shipped weights are not in the tree")
     return load_embedder()
 

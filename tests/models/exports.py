@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS
+from recollect.models.registry import WEIGHTS
 
 WORDS = 30_522  # of the shipped tokenizer
 _FLOAT, _INT64 = 1, 7
@@ -25,7 +25,7 @@ def small_model(
 ) -> Path:
     """A model whose output has the row of each token, or with `mean` the mean of them."""
     folder.mkdir()
-    shutil.copy(WEIGHTS / DEFAULT_EMBEDDER / "tokenizer.json", folder / "tokenizer.json")
+    shutil.copy(WEIGHTS / "tokenizer.json", folder / "tokenizer.json")
     looked_up = "rows" if mean else output
     nodes = [_node("Gather", ["table", "input_ids"], looked_up)]
     if mean:

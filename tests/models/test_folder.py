@@ -19,12 +19,12 @@ from .exports import WORDS, small_model
 
 @pytest.fixture
 def export(embedder: Embedder, tmp_path: Path) -> Path:
-    """The shipped embedder the way optimum lays out an export: no recollect.json."""
+    """The shipped embedder the way optimum lays out an export: no manifest."""
     folder = tmp_path / "my-model"
     (folder / "onnx").mkdir(parents=True)
-    for name in ("model.onnx", "words.bin"):
-        shutil.copy(WEIGHTS / embedder.name / name, folder / "onnx" / name)
-    shutil.copy(WEIGHTS / embedder.name / "tokenizer.json", folder / "tokenizer.json")
+    shutil.copy(WEIGHTS / f"{embedder.name}.onnx", folder / "onnx" / "model.onnx")
+    shutil.copy(WEIGHTS / "words.bin", folder / "onnx" / "words.bin")
+    shutil.copy(WEIGHTS / "tokenizer.json", folder / "tokenizer.json")
     return folder
 
 
@@ -94,14 +94,15 @@ def test_the_prompts_of_sentence_transformers_are_put_before_the_texts(export: P
 
 @pytest.fixture
 def copied(embedder: Embedder, tmp_path: Path) -> Path:
-    return shutil.copytree(WEIGHTS / embedder.name, tmp_path / "copied")
+    return shutil.copytree(WEIGHTS, tmp_path / "copied") / f"{embedder.name}.json"
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "query.onnx", "words.bin", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["graph", "skimming", "words.bin", "tokenizer.json"])
 def test_a_flipped_bit_in_a_copy_is_found(copied: Path, name: str) -> None:
-    content = bytearray((copied / name).read_bytes())
+    file = copied.parent / json.loads(copied.read_text()).get(name, name)
+    content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
-    (copied / name).write_bytes(content)
+    file.write_bytes(content)
     with pytest.raises(ModelError, match="is not the file recollect was released with") as raised:
         load_embedder(str(copied))
     assert raised.value.hint
@@ -109,20 +110,19 @@ def test_a_flipped_bit_in_a_copy_is_found(copied: Path, name: str) -> None:
 
 @pytest.mark.parametrize("lost", ["name", "max_length", "files", None])
 def test_a_damaged_list_of_hashes_is_named(copied: Path, lost: str | None) -> None:
-    manifest = copied / "recollect.json"
-    stated = {k: v for k, v in json.loads(manifest.read_text()).items() if k != lost}
-    manifest.write_text(json.dumps(stated)[: None if lost else -9])
-    with pytest.raises(ModelError, match=r"recollect\.json is damaged") as raised:
+    stated = {k: v for k, v in json.loads(copied.read_text()).items() if k != lost}
+    copied.write_text(json.dumps(stated)[: None if lost else -9])
+    with pytest.raises(ModelError, match=rf"{copied.name} is damaged") as raised:
         load_embedder(str(copied))
     assert raised.value.hint
 
 
-def test_a_file_without_a_hash_is_not_taken_on_trust(copied: Path) -> None:
-    manifest = copied / "recollect.json"
-    stated = json.loads(manifest.read_text())
-    del stated["files"]["tokenizer.json"]
-    manifest.write_text(json.dumps(stated))
-    with pytest.raises(ModelError, match=r"recollect\.json is damaged"):
+@pytest.mark.parametrize("name", ["graph", "skimming", "tokenizer.json"])
+def test_a_file_without_a_hash_is_not_taken_on_trust(copied: Path, name: str) -> None:
+    stated = json.loads(copied.read_text())
+    del stated["files"][stated.get(name, name)]
+    copied.write_text(json.dumps(stated))
+    with pytest.raises(ModelError, match=rf"{copied.name} is damaged"):
         load_embedder(str(copied))
 
 

@@ -17,7 +17,7 @@ from recollect.errors import ModelError
 from recollect.language.passage import passage
 from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim, to_codes
 from recollect.models.onnx import onnx_embedder
-from recollect.models.registry import DEFAULT_EMBEDDER, DEFAULT_RERANKER, WEIGHTS, shipped_models
+from recollect.models.registry import DEFAULT_EMBEDDER, DEFAULT_RERANKER, WEIGHTS, shipped, shipped_models
 
 QUERY = "When did Melanie take her kids to the museum?"
 ANSWER = "June 5, 2022: Melanie: We spent Sunday at the dinosaur exhibit!"
@@ -153,7 +153,7 @@ def test_who_spoke_is_read_before_every_part_of_a_long_text() -> None:
     talk = " ".join(
         f"On day {day} we went on with the usual work at the office." for day in range(60)
     )
-    graph = onnx_embedder(WEIGHTS / DEFAULT_EMBEDDER)._graph
+    graph = onnx_embedder(shipped(DEFAULT_EMBEDDER))._graph
     said = passage(talk, speaker="Nora", previous="Peter: How was it?")
     first, *rest = graph.windows(said, "")
     assert rest
@@ -167,7 +167,7 @@ def test_who_spoke_is_read_before_every_part_of_a_long_text() -> None:
 def test_token_vectors_of_a_long_text_are_bounded(embedder: Embedder) -> None:
     words = " ".join(f"word{i} thing{i}" for i in range(400))
     tokens = embedder.encode_passages([words]).tokens
-    read = json.loads((WEIGHTS / embedder.name / "recollect.json").read_text())["max_length"]
+    read = json.loads(shipped(embedder.name).read_text())["max_length"]
     assert tokens is not None
     assert len(tokens[0]) <= read
 
@@ -177,18 +177,16 @@ def test_the_same_model_is_loaded_once(embedder: Embedder) -> None:
 
 
 def test_all_weights_together_fit_the_package() -> None:
-    shipped = [WEIGHTS / name for name in (load_embedder().name, "recollect-rerank-6")]
-    size = sum(file.stat().st_size for folder in shipped for file in folder.iterdir())
+    size = sum(file.stat().st_size for file in WEIGHTS.iterdir())
     assert size <= 60_000_000
 
 
 def test_changed_weights_are_refused(embedder: Embedder, tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(WEIGHTS / embedder.name, folder)
-    with (folder / "model.onnx").open("ab") as file:
+    folder = shutil.copytree(WEIGHTS, tmp_path / "models")
+    with (folder / f"{embedder.name}.onnx").open("ab") as file:
         file.write(b"x")
     with pytest.raises(ModelError, match="sha256"):
-        load_embedder(str(folder))
+        load_embedder(str(folder / f"{embedder.name}.json"))
 
 
 def test_an_unknown_name_lists_what_there_is() -> None:

@@ -20,7 +20,7 @@ from recollect.models.base import (
     skimming,
 )
 from recollect.models.onnx import onnx_embedder
-from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS
+from recollect.models.registry import DEFAULT_EMBEDDER, shipped
 
 QUERIES = [
     "Where does Alice work?",
@@ -60,59 +60,59 @@ class Counting:
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Embedder:
-    return onnx_embedder(WEIGHTS / DEFAULT_EMBEDDER)
+def real() -> Embedder:
+    return onnx_embedder(shipped(DEFAULT_EMBEDDER))
 
 
-def test_a_skimmed_query_points_where_the_whole_one_does(shipped: Embedder) -> None:
-    whole, skimmed = shipped.encode_queries(QUERIES), skimming(shipped).encode_queries(QUERIES)
+def test_a_skimmed_query_points_where_the_whole_one_does(real: Embedder) -> None:
+    whole, skimmed = real.encode_queries(QUERIES), skimming(real).encode_queries(QUERIES)
     np.testing.assert_allclose(np.linalg.norm(skimmed.vectors, axis=1), 1, atol=1e-5)
     assert ((whole.vectors * skimmed.vectors).sum(axis=1) > 0.8).all()
     assert not np.array_equal(whole.vectors, skimmed.vectors)
-    said = shipped.encode_passages(PASSAGES).vectors
+    said = real.encode_passages(PASSAGES).vectors
     assert np.argmax(skimmed.vectors[:3] @ said.T, axis=1).tolist() == [0, 1, 2]
 
 
-def test_a_skimmed_query_has_no_token_vectors(shipped: Embedder) -> None:
-    assert skimming(shipped).encode_queries(QUERIES).tokens is None
-    assert skimming(shipped).encode_queries([]).vectors.shape == (0, shipped.dimensions)
-    assert skimming(shipped).token_dimensions == 0
+def test_a_skimmed_query_has_no_token_vectors(real: Embedder) -> None:
+    assert skimming(real).encode_queries(QUERIES).tokens is None
+    assert skimming(real).encode_queries([]).vectors.shape == (0, real.dimensions)
+    assert skimming(real).token_dimensions == 0
 
 
-def test_a_skimmed_query_does_not_depend_on_what_it_was_batched_with(shipped: Embedder) -> None:
-    together = skimming(shipped).encode_queries(QUERIES).vectors
-    alone = [skimming(shipped).encode_queries([query]).vectors[0] for query in QUERIES]
+def test_a_skimmed_query_does_not_depend_on_what_it_was_batched_with(real: Embedder) -> None:
+    together = skimming(real).encode_queries(QUERIES).vectors
+    alone = [skimming(real).encode_queries([query]).vectors[0] for query in QUERIES]
     np.testing.assert_allclose(together, np.stack(alone), atol=1e-6)
 
 
 @pytest.mark.parametrize("times", [8, 60])
-def test_a_query_longer_than_the_student_knows_is_read_whole(shipped: Embedder, times: int) -> None:
+def test_a_query_longer_than_the_student_knows_is_read_whole(real: Embedder, times: int) -> None:
     long = [" ".join(f"{QUERIES[1]} {n}" for n in range(times))]
-    found = skimming(shipped).encode_queries(long)
-    np.testing.assert_array_equal(found.vectors, shipped.encode_queries(long).vectors)
+    found = skimming(real).encode_queries(long)
+    np.testing.assert_array_equal(found.vectors, real.encode_queries(long).vectors)
     assert found.tokens is None
 
 
-def test_passages_are_read_whole(shipped: Embedder) -> None:
+def test_passages_are_read_whole(real: Embedder) -> None:
     np.testing.assert_array_equal(
-        skimming(shipped).encode_passages(PASSAGES).vectors,
-        shipped.encode_passages(PASSAGES).vectors,
+        skimming(real).encode_passages(PASSAGES).vectors,
+        real.encode_passages(PASSAGES).vectors,
     )
 
 
-def test_an_embedder_that_cannot_skim_stays_as_it_is(shipped: Embedder) -> None:
+def test_an_embedder_that_cannot_skim_stays_as_it_is(real: Embedder) -> None:
     class Plain:
-        name, dimensions, token_dimensions = "plain", shipped.dimensions, 0
+        name, dimensions, token_dimensions = "plain", real.dimensions, 0
 
         def encode_queries(self, texts: Sequence[str]) -> Encoded:
-            return Encoded(shipped.encode_queries(texts).vectors)
+            return Encoded(real.encode_queries(texts).vectors)
 
         def encode_passages(self, texts: Sequence[str]) -> Encoded:
-            return Encoded(shipped.encode_passages(texts).vectors)
+            return Encoded(real.encode_passages(texts).vectors)
 
     plain = Plain()
     assert skimming(plain) is plain
-    assert skimming(WithoutTokens(shipped)).encode_queries(["ok"]).tokens is None
+    assert skimming(WithoutTokens(real)).encode_queries(["ok"]).tokens is None
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_an_embedder_that_cannot_skim_stays_as_it_is(shipped: Embedder) -> None:
     ],
 )
 def test_what_is_read_again_is_asked_whole(
-    tmp_path: Path, shipped: Embedder, reranker: str, read: str
+    tmp_path: Path, real: Embedder, reranker: str, read: str
 ) -> None:
     with recollect.open(str(tmp_path / "m.db"), reranker=reranker) as memory:
-        counting = Counting(shipped)
+        counting = Counting(real)
         memory.__dict__["embedder"] = counting
         memory.retain("alice", [{"text": text} for text in PASSAGES])
         result = memory.recall("alice", QUERIES[0])
@@ -148,8 +148,8 @@ def test_one_bank_serves_both(tmp_path: Path) -> None:
 # --- read ahead --------------------------------------------------------------------------------
 
 
-def test_a_query_read_ahead_is_not_read_again_and_reads_the_same(shipped: Embedder) -> None:
-    counting = Counting(shipped)
+def test_a_query_read_ahead_is_not_read_again_and_reads_the_same(real: Embedder) -> None:
+    counting = Counting(real)
     embedder = skimming(counting)
     assert isinstance(embedder, Skimmed)
     for query in (*QUERIES, *QUERIES):  # asked ahead by two
@@ -158,14 +158,14 @@ def test_a_query_read_ahead_is_not_read_again_and_reads_the_same(shipped: Embedd
     for query in QUERIES:
         np.testing.assert_array_equal(
             embedder.encode_queries([query]).vectors,
-            skimming(shipped).encode_queries([query]).vectors,
+            skimming(real).encode_queries([query]).vectors,
         )
     assert counting.read == ["skimmed"] * len(QUERIES)
     assert len(embedder.encode_queries(QUERIES).vectors) == len(QUERIES)
 
 
-def test_no_more_are_kept_than_may_be_asked_for(shipped: Embedder) -> None:
-    counting = Counting(shipped)
+def test_no_more_are_kept_than_may_be_asked_for(real: Embedder) -> None:
+    counting = Counting(real)
     embedder = skimming(counting)
     assert isinstance(embedder, Skimmed)
     for number in range(AHEAD + 1):
@@ -177,10 +177,10 @@ def test_no_more_are_kept_than_may_be_asked_for(shipped: Embedder) -> None:
 
 @pytest.mark.parametrize(("reranker", "ahead"), [("none", ["skimmed"]), ("default", [])])
 def test_a_recall_takes_what_was_read_ahead_of_it(
-    tmp_path: Path, shipped: Embedder, reranker: str, ahead: list[str]
+    tmp_path: Path, real: Embedder, reranker: str, ahead: list[str]
 ) -> None:
     with recollect.open(str(tmp_path / "m.db"), reranker=reranker) as memory:
-        counting = Counting(shipped)
+        counting = Counting(real)
         memory.__dict__["embedder"] = counting
         memory.retain("alice", [{"text": text} for text in PASSAGES])
         memory.read_ahead(QUERIES[0])
@@ -190,14 +190,14 @@ def test_a_recall_takes_what_was_read_ahead_of_it(
 
 
 def test_what_goes_wrong_ahead_goes_wrong_where_it_is_asked(
-    tmp_path: Path, shipped: Embedder
+    tmp_path: Path, real: Embedder
 ) -> None:
     class Broken(Counting):
         def skim_queries(self, texts: Sequence[str]) -> Encoded:
             raise ModelError("the weights are gone")
 
     with recollect.open(str(tmp_path / "m.db"), reranker="none") as memory:
-        memory.__dict__["embedder"] = Broken(shipped)
+        memory.__dict__["embedder"] = Broken(real)
         memory.retain("alice", [{"text": text} for text in PASSAGES])
         memory.read_ahead(QUERIES[0])
         told = memory.recall("alice", QUERIES[0]).degraded

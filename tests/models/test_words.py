@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from recollect.models.registry import DEFAULT_EMBEDDER, WEIGHTS
+from recollect.models.registry import WEIGHTS
 from recollect.models.words import Words
 
 MOST = 64
@@ -17,7 +17,7 @@ MOST = 64
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.from_file(str(WEIGHTS / DEFAULT_EMBEDDER / "tokenizer.json"))
+    return Tokenizer.from_file(str(WEIGHTS / "tokenizer.json"))
 
 
 @given(text=st.text(string.printable[:95] + "aeiou ", max_size=80))

@@ -119,7 +119,7 @@ def test_the_floor_alone_decides_among_as_many_as_fit_a_prompt(
     trace = memory.recall(f"few-{size}", f"What is {somebody}'s shoe size?", trace=True).trace
     assert trace is not None
     stage = next(s for s in trace.stages if s.stage == "answerable")
-    assert (stage.detail["floor"] != calibrations("recollect-embed-5")["cross"].maybe) is fitted
+    assert (stage.detail["floor"] != calibrations("recollect-embed-6")["cross"].maybe) is fitted
 
 
 def test_the_only_memory_answers_a_question_in_other_words(memory: Recollect) -> None:

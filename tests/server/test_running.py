@@ -21,7 +21,8 @@ import pytest
 import recollect
 from recollect.cli import main
 from recollect.errors import ConfigError
-from recollect.models.registry import WEIGHTS
+from recollect.models.folder import read_folder
+from recollect.models.registry import shipped, shipped_models
 from recollect.server.keys import create_key
 from recollect.server.serve import bind
 from recollect.types import Scope
@@ -228,7 +229,7 @@ def test_workers_share_an_address_and_see_each_others_writes(tmp_path: Path) -> 
 @needs_proc
 def test_workers_share_the_pages_of_the_models(tmp_path: Path) -> None:
     server = start(tmp_path / "m.db", "--workers", "2")
-    models = sum(graph.stat().st_size for graph in WEIGHTS.glob("*/model.onnx"))
+    models = sum(read_folder(shipped(name)).graph.stat().st_size for name in shipped_models())
     try:
         for worker in workers_of(server):
             told = Path(f"/proc/{worker}/smaps_rollup").read_text()

@@ -87,20 +87,20 @@ def _versions() -> Iterator[Finding]:
 def _models(settings: Settings) -> Iterator[Finding]:
     from recollect.memory.parts import cross_encoder
     from recollect.models.folder import read_folder
-    from recollect.models.registry import WEIGHTS, load_embedder, load_reranker, shipped_models
+    from recollect.models.registry import load_embedder, load_reranker, shipped, shipped_models
 
-    shipped = shipped_models()
-    if not shipped:
+    names = shipped_models()
+    if not names:
         yield Finding(
             "models",
             False,
             "no model is in the package",
             "reinstall recollect; the models are part of it",
         )
-    for name in shipped:
+    for name in names:
         yield _tried(
             f"model {name}",
-            lambda name=name: f"hashes match: {read_folder(WEIGHTS / name).graph.name}",
+            lambda name=name: f"hashes match: {read_folder(shipped(name)).graph.name}",
         )
 
     def embeds() -> str:

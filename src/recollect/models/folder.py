@@ -1,7 +1,8 @@
 """What a model folder holds: the graph, the tokenizer, and how to read them.
 
-Folders we ship carry a `recollect.json` that pins the hash of every file. Any other
-sentence-transformers or cross-encoder export is read by the files such exports have.
+A model of ours has a manifest that names its files and pins their hashes: `NAME.json` among those that
+ship, which share a tokenizer and the embeddings of words, or `recollect.json` in a folder of its own. Any
+other sentence-transformers or cross-encoder export is read by the files such exports have.
 """
 
 from __future__ import annotations
@@ -49,29 +50,33 @@ class ModelFolder:
 
 
 def read_folder(path: Path) -> ModelFolder:
-    """The model at a folder or ONNX file; its pinned hashes, if any, are checked."""
+    """The model at a folder, an ONNX file or a manifest; its pinned hashes, if any, are checked."""
+    if path.suffix == ".json" and path.is_file():
+        return _ours(path)
     graph = path if path.suffix == ".onnx" and not path.is_dir() else None
     root = path if graph is None else path.parent
     if (root / "recollect.json").is_file():
-        return _shipped(root)
+        return _ours(root / "recollect.json")
     return _foreign(root, graph)
 
 
-def _shipped(root: Path) -> ModelFolder:
-    manifest = root / "recollect.json"
+def _ours(manifest: Path) -> ModelFolder:
+    root = manifest.parent
     try:
         stated = _json(manifest)
+        small = stated.get("skimming")
         folder = ModelFolder(
             name=str(stated["name"]),
-            graph=root / "model.onnx",
+            graph=root / str(stated.get("graph", "model.onnx")),
             tokenizer=root / "tokenizer.json",
             max_length=int(stated["max_length"]),
             skip_tokens=frozenset(int(i) for i in stated.get("skip_tokens", ())),
             simplified=True,
-            skimming=root / "query.onnx" if "query.onnx" in stated["files"] else None,
+            skimming=None if small is None else root / str(small),
         )
         pinned = dict(cast("Mapping[str, str]", stated["files"]))
-        if not {folder.graph.name, folder.tokenizer.name} <= pinned.keys():
+        needed = [folder.graph, folder.tokenizer, *([folder.skimming] if folder.skimming else [])]
+        if not {file.name for file in needed} <= pinned.keys():
             raise ValueError("a file without a hash")
     except (ModelError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{manifest} is damaged", hint=_WHOLE) from error

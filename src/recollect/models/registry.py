@@ -8,10 +8,10 @@ from recollect.errors import ModelError
 from recollect.models.base import Embedder, Extractor, Reranker
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_EMBEDDER = "recollect-embed-5"
+DEFAULT_EMBEDDER = "recollect-embed-6"
 DEFAULT_RERANKER: str | None = "recollect-rerank-6"
 # Shipped once; banks may still hold their vectors.
-RETIRED = frozenset(f"recollect-embed-{number}" for number in range(1, 5))
+RETIRED = frozenset(f"recollect-embed-{number}" for number in range(1, 6))
 _OFF = frozenset({"", "none", "off"})
 
 
@@ -57,7 +57,12 @@ def load_extractor(spec: str | None, *, timeout: float = 60.0) -> Extractor | No
 
 
 def shipped_models() -> tuple[str, ...]:
-    return tuple(sorted(p.parent.name for p in WEIGHTS.glob("*/recollect.json")))
+    return tuple(sorted(p.stem for p in WEIGHTS.glob("recollect-*.json")))
+
+
+def shipped(name: str) -> Path:
+    """The manifest of a model that ships."""
+    return WEIGHTS / f"{name}.json"
 
 
 def way_back(model: str, bank: str) -> str:
@@ -75,9 +80,8 @@ def _is_url(spec: str) -> bool:
 
 
 def _locate(spec: str) -> Path:
-    shipped = WEIGHTS / spec
-    if "/" not in spec and (shipped / "recollect.json").is_file():
-        return shipped
+    if spec in shipped_models():
+        return shipped(spec)
     path = Path(spec).expanduser()
     if path.exists():
         return path
