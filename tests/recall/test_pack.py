@@ -33,6 +33,11 @@ def test_the_answer_is_in_order_of_final_score_with_ties_by_key(
     assert pairs == sorted(pairs)
 
 
+def test_of_many_with_equal_scores_the_order_stays() -> None:
+    made = pool([0.5] * 300 + [0.75] * 300, [1] * 600)
+    assert order(made).tolist() == [*range(300, 600), *range(300)]
+
+
 @given(ranking, st.integers(1, 2000))
 def test_whatever_fits_when_its_turn_comes_is_taken(
     given_: list[tuple[float, int]], limit: int

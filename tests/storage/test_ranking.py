@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.storage.index.columns import Postings
-from recollect.storage.ranking import counted, distinct, exact_dots, top, widened
+from recollect.storage.ranking import (
+    best_first,
+    counted,
+    distinct,
+    exact_dots,
+    placed,
+    top,
+    widened,
+)
 
 IDS = st.lists(st.integers(0, 9), max_size=12)
 
@@ -52,6 +60,34 @@ def test_the_top_is_cut_from_the_whole_ranking_ties_by_key(given: list[int], k: 
     found, best = top(scores, keys, k)
     ranking = sorted(zip(given, keys.tolist(), strict=True), key=lambda e: (-e[0], e[1]))
     assert list(zip(best.tolist(), found.tolist(), strict=True)) == ranking[:k]
+
+
+SCORES = st.lists(st.sampled_from([-1e30, -1.5, -0.0, 0.0, 1e-40, 0.25, 0.5, 3e38]), max_size=200)
+
+
+@given(SCORES, st.sampled_from([1, 7 << 30]))
+def test_the_top_is_the_same_however_many_and_however_far_apart_the_keys(
+    given: list[float], step: int
+) -> None:
+    scores = np.array(given, np.float32)
+    keys = 5 + step * np.random.default_rng(0).permutation(len(given)).astype(np.int64)
+    found, best = top(scores, keys, len(given))
+    order = np.lexsort((keys, -scores))
+    assert found.tolist() == keys[order].tolist()
+    assert best.tolist() == scores[order].tolist()
+
+
+@given(SCORES)
+def test_the_best_come_first_and_equals_as_they_stood(given: list[float]) -> None:
+    scores = np.array(given, np.float32)
+    assert best_first(scores).tolist() == np.argsort(-scores, kind="stable").tolist()
+
+
+@given(st.lists(IDS, max_size=4))
+def test_every_key_is_placed_among_those_of_all_parts(parts: list[list[int]]) -> None:
+    keys, places = placed([np.array(part, np.int64) for part in parts])
+    assert keys.tolist() == sorted({key for part in parts for key in part})
+    assert [keys[at].tolist() for at in places] == parts
 
 
 @given(st.lists(IDS, max_size=5))

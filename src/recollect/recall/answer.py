@@ -150,14 +150,14 @@ def _neighbours(view: View, ranked: Ranked, request: RecallRequest, hits: Hits) 
 
 def _worth_telling(ranked: Ranked, rows: NDArray[np.int64]) -> bool:
     """Whether the best of these is more than noise."""
-    return len(rows) > 0 and float(ranked.pool.score[rows[0]]) >= bands_of(ranked)[1]
+    return len(rows) > 0 and ranked.pool.score_of(rows[0]) >= bands_of(ranked)[1]
 
 
 def _under_floor(ranked: Ranked, rows: NDArray[np.int64], floor: float) -> str | None:
     """Why nothing that is known was considered: whoever asks for certainty is not told ignorance."""
     if not _worth_telling(ranked, ranked.rows) or _worth_telling(ranked, rows):
         return None
-    best = float(ranked.pool.score[ranked.rows[0]])
+    best = ranked.pool.score_of(ranked.rows[0])
     if best >= floor:
         return "nothing is as relevant as min_scores.reranker asks"
     # Rounded down: the best must not read as if it reached the floor.

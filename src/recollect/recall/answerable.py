@@ -92,12 +92,12 @@ def answerable(
     if best is None:
         return Verdict(False, 0.0, floor, {})
     if query.time_pull.alone and _in_time(pool, best):
-        return Verdict(True, float(pool.score[best]), 0.0, {})
+        return Verdict(True, pool.score_of(best), 0.0, {})
     weights = None if calibration is None else fitted(model).get(stage_of(calibration))
     # A hit that is rated strong is not denied: that would be to contradict oneself.
     strong = calibration is not None and float(pool.relevance[best]) >= calibration.strong
     if weights is None or strong or not measured(view, query, found, pool, best):
-        score = float(pool.score[best])
+        score = pool.score_of(best)
         return Verdict(score >= floor, score, floor, {})
     signals = signals_of(view, query, pool, best)
     logit = weights.bias + sum(w * signals[name] for name, w in weights.weights.items())

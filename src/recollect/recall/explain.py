@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
+from itertools import chain
 from typing import Any
 
 from recollect.language.terms import terms
@@ -16,6 +17,7 @@ from recollect.lifecycle import FACTOR
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
 from recollect.types import Arm, Explanation, Memory, State
+from recollect.types.making import maker
 
 MEANING: Mapping[str, str] = {
     "semantic": "similarity of meaning",
@@ -41,7 +43,7 @@ FACTORS: Mapping[str, str] = {
     "restates": "factor for restating the question, what it leads to was asked for",
 }
 
-
+_make = maker(Explanation)  # a score is made of some twenty
 _SUPERSEDED = tuple(State).index(State.SUPERSEDED)
 
 
@@ -50,26 +52,25 @@ def explain(pool: Pool, row: int) -> Explanation:
     final = float(pool.final[row])
     if final <= 1:
         return _final(pool, row, "final score")
-    most = Explanation(1.0, "as sure as can be")
-    return Explanation(1.0, "final score", (_final(pool, row, "boosted score"), most), "min")
+    most = _make(1.0, "as sure as can be")
+    return _make(1.0, "final score", (_final(pool, row, "boosted score"), most), "min")
 
 
 def _final(pool: Pool, row: int, name: str) -> Explanation:
     if pool.timely is None or not pool.timely.given[row]:
         return _boosted(pool, row, float(pool.final[row]), name)
     boosted = _boosted(pool, row, float(pool.timely.own[row]), "boosted relevance")
-    timely = Explanation(
+    timely = _make(
         float(pool.timely.given[row]), "in the time asked for, and nothing else was asked for"
     )
-    return Explanation(float(pool.final[row]), name, (boosted, timely), "either")
+    return _make(float(pool.final[row]), name, (boosted, timely), "either")
 
 
 def _boosted(pool: Pool, row: int, value: float, name: str) -> Explanation:
     factors = [
-        Explanation(float(f[row]), factor_meaning(name, pool, row))
-        for name, f in pool.factors.items()
+        _make(float(f[row]), factor_meaning(name, pool, row)) for name, f in pool.factors.items()
     ]
-    return Explanation(value, name, (_relevance(pool, row), *factors), "product")
+    return _make(value, name, (_relevance(pool, row), *factors), "product")
 
 
 def factor_meaning(name: str, pool: Pool, row: int) -> str:
@@ -86,18 +87,18 @@ def factor_meaning(name: str, pool: Pool, row: int) -> str:
 def _relevance(pool: Pool, row: int) -> Explanation:
     if pool.support is None or not pool.support.given[row]:
         return _own(pool, row, float(pool.relevance[row]))
-    support = Explanation(
+    support = _make(
         float(pool.support.given[row]), "a good hit leads here: by a link, or replaced by this"
     )
     own = _own(pool, row, float(pool.support.own[row]))
-    return Explanation(float(pool.relevance[row]), "relevance", (own, support), "either")
+    return _make(float(pool.relevance[row]), "relevance", (own, support), "either")
 
 
 def _own(pool: Pool, row: int, value: float) -> Explanation:
     bridged = pool.bridged
     if bridged is None or not bridged.lift[row]:
         return _judged(pool, row, value)
-    lift = Explanation(
+    lift = _make(
         float(bridged.lift[row]),
         "towards a better hit that it shares names or its day with, or is like",
     )
@@ -109,27 +110,27 @@ def _judged(pool: Pool, row: int, value: float, lifts: tuple[Explanation, ...] =
     if pool.rest is not None and pool.rest.rows[row]:
         return _judged(pool.rest.judged, row, value, lifts)
     if calibration is None:
-        return Explanation(value, "relevance, spread by fused rank", (_fused(pool, row),))
-    parts = [Explanation(calibration.bias, "bias")]
+        return _make(value, "relevance, spread by fused rank", (_fused(pool, row),))
+    parts = [_make(calibration.bias, "bias")]
     parts += [
-        Explanation(
+        _make(
             0.0 if math.isnan(float(term[row])) else float(term[row]),
             f"{MEANING[name]}: {float(pool.signals[name][row]):.4f} × {calibration.weights[name]:g}",
         )
         for name, term in pool.terms.items()
     ]
     parts += lifts
-    logit = Explanation(sum(part.value for part in parts), "logit", tuple(parts), "sum")
-    return Explanation(value, "relevance", (logit,), "sigmoid")
+    logit = _make(sum(part.value for part in parts), "logit", tuple(parts), "sum")
+    return _make(value, "relevance", (logit,), "sigmoid")
 
 
 def _fused(pool: Pool, row: int) -> Explanation:
     details = tuple(
-        Explanation(float(c.rank[row]), f"rank in the {arm.value} arm")
+        _make(float(c.rank[row]), f"rank in the {arm.value} arm")
         for arm, c in pool.arms.items()
         if c.rank[row]
     )
-    return Explanation(float(pool.fused[row]), "fused score", details)
+    return _make(float(pool.fused[row]), "fused score", details)
 
 
 def matched(query: Query, memory: Memory) -> tuple[str, ...]:
@@ -144,7 +145,7 @@ def matched(query: Query, memory: Memory) -> tuple[str, ...]:
         *memory.recall_when,
         *memory.tags,
     )
-    held = {term for text in fields if text for term in terms(text)}
+    held = set(chain.from_iterable(map(terms, filter(None, fields))))
     return tuple(term for term in query.terms if term in held)
 
 

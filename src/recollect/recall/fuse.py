@@ -17,7 +17,7 @@ import numpy as np
 from recollect.language.wishes import WISH
 from recollect.recall.pool import ArmColumn, Pool, make
 from recollect.storage.base import Filter, Floats, Found, Keys, View
-from recollect.storage.ranking import distinct
+from recollect.storage.ranking import best_first, distinct, placed
 from recollect.types import Arm
 
 RRF: Mapping[Arm, float] = dict.fromkeys(Arm, 1.0)
@@ -31,19 +31,18 @@ WEIGHTED: Mapping[Arm, float] = {
 
 def fuse(view: View, lists: Mapping[Arm, Found], weights: Mapping[Arm, float], k: int) -> Pool:
     """All candidates, best fused score first; ties by key."""
-    keys = distinct(*(found.keys for found in lists.values()))
-    rank = np.zeros((len(lists), len(keys)), np.int32)
+    arms = sorted(lists)  # always added up in the same order
+    keys, places = placed([lists[arm].keys for arm in arms])
+    rank = np.zeros((len(arms), len(keys)), np.int32)
     score = np.full(rank.shape, np.nan, np.float32)
     fused = np.zeros(len(keys), np.float64)
-    arms = sorted(lists)  # always added up in the same order
-    for row, arm in enumerate(arms):
-        found, ranks = lists[arm], np.arange(1, len(lists[arm]) + 1)
-        at = keys.searchsorted(found.keys)
+    for row, (arm, at) in enumerate(zip(arms, places, strict=True)):
+        ranks = np.arange(1, len(at) + 1)
         rank[row, at] = ranks
-        score[row, at] = found.scores
+        score[row, at] = lists[arm].scores
         fused[at] += weights[arm] / (k + ranks)
     total = fused.astype(np.float32)
-    order = np.argsort(-total, kind="stable")  # keys ascend
+    order = best_first(total)  # keys ascend
     rank, score, keys = rank.take(order, axis=1), score.take(order, axis=1), keys[order]
     columns = {arm: ArmColumn(rank[row], score[row]) for row, arm in enumerate(arms)}
     return make(keys, columns, total[order], view.columns(keys))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, repeat
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from recollect.storage.base import Keys
 from recollect.types import Arm, ArmScore, Band, Explanation, Hit, Memory, StageScores
 from recollect.types.making import maker
 
-_make_hit = maker(Hit)
+_make_hit, _make_score = maker(Hit), maker(ArmScore)
 _LEVELS = (Band.NOISE, Band.MAYBE, Band.STRONG)
 
 
@@ -57,6 +57,13 @@ class Packed:
         """Whoever asks one hit asks them all, and one by one the columns are slow to read."""
         return list(map(StageScores, *self.said()))
 
+    @cached_property
+    def scores(self) -> Mapping[str, NDArray[np.floating[Any]]]:
+        """The columns of what a hit names its scores."""
+        pool = self.pool
+        named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
+        return named | {f"{name}_factor": column for name, column in pool.factors.items()}
+
     def said(self) -> tuple[list[float], list[float | None], list[float | None]]:
         """Of each in short: relevance, similarity, keyword score."""
         pool = self.pool
@@ -83,7 +90,7 @@ def bands_of(ranked: Ranked) -> tuple[float, float]:
         return math.inf, math.inf
     calibration = ranked.calibration
     strong, maybe = (0.7, 0.3) if calibration is None else (calibration.strong, calibration.maybe)
-    return strong, min(maybe, float(ranked.pool.score[ranked.rows[0]]))
+    return strong, min(maybe, ranked.pool.score_of(ranked.rows[0]))
 
 
 def band_of(score: float, bands: tuple[float, float]) -> Band:
@@ -190,17 +197,15 @@ class _Detail(NamedTuple):
     def arms(self) -> Mapping[Arm, ArmScore]:
         row = self.row
         return {
-            arm: ArmScore(int(column.rank[row]), float(column.score[row]))
+            arm: _make_score(int(column.rank[row]), float(column.score[row]))
             for arm, column in self.packed.pool.arms.items()
             if column.rank[row]
         }
 
     def scores(self) -> Mapping[str, float]:
-        pool, row = self.packed.pool, self.row
-        named = {"fused": pool.fused, "relevance": pool.relevance, **pool.signals}
-        named |= {f"{name}_factor": column for name, column in pool.factors.items()}
-        found = {name: float(column[row]) for name, column in named.items()}
-        return {name: value for name, value in found.items() if not math.isnan(value)}
+        row, named = self.row, self.packed.scores
+        found = [(name, float(column[row])) for name, column in named.items()]
+        return {name: value for name, value in found if not math.isnan(value)}
 
     def matched_terms(self) -> tuple[str, ...]:
         return matched(self.packed.query, self.memory)

@@ -98,6 +98,10 @@ class Pool:
         is as sure as can be, and the order still knows which is surer."""
         return np.minimum(self.final, 1)
 
+    def score_of(self, row: int) -> float:
+        """Of one of them: whoever asks about the best need not have all worked out."""
+        return min(float(self.final[row]), 1.0)
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -106,17 +110,20 @@ class Pool:
         candidates is left out."""
         return make(
             keys=self.keys[rows],
-            arms={arm: ArmColumn(c.rank[rows], c.score[rows]) for arm, c in self.arms.items()},
+            arms={
+                arm: ArmColumn(c.rank.take(rows), c.score.take(rows))
+                for arm, c in self.arms.items()
+            },
             fused=self.fused[rows],
             columns=self.columns.only(rows),
-            signals={name: column[rows] for name, column in self.signals.items()},
-            terms={name: column[rows] for name, column in self.terms.items()},
+            signals={name: column.take(rows) for name, column in self.signals.items()},
+            terms={name: column.take(rows) for name, column in self.terms.items()},
             relevance=self.relevance[rows],
             calibration=self.calibration,
             rest=None if self.rest is None else self.rest.only(rows),
             bridged=None if self.bridged is None else self.bridged.only(rows),
             support=None if self.support is None else self.support.only(rows),
-            factors={name: column[rows] for name, column in self.factors.items()},
+            factors={name: column.take(rows) for name, column in self.factors.items()},
             timely=None if self.timely is None else self.timely.only(rows),
             final=self.final[rows] if len(self.final) else self.final,  # none before boosts
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from html import escape
+from operator import attrgetter
 from typing import Any
 
 from recollect.language.passage import said
@@ -18,7 +19,9 @@ from recollect.types import (
     EntityState,
     Hit,
     Memory,
+    MemoryType,
     StageTrace,
+    State,
     Verbosity,
     Window,
 )
@@ -26,6 +29,15 @@ from recollect.types import (
 SUMMARY_LENGTH = 160
 _NOON, _SHORTEST_DAY = timedelta(hours=12), timedelta(hours=23)
 _FORMS = {"month": (timedelta(days=32), "%Y-%m"), "year": (timedelta(days=367), "%Y")}  # of one
+_FIELDS = tuple(Memory.__dataclass_fields__)
+_EMPTY: tuple[Any, ...] = ((), {})
+_fields_of: Callable[[Memory], tuple[Any, ...]] = attrgetter(*_FIELDS)
+_WRITTEN: Mapping[type, Callable[[Any], Any]] = {  # what JSON has no kind for
+    datetime: datetime.isoformat,
+    tuple: list,
+    MemoryType: attrgetter("value"),
+    State: attrgetter("value"),
+}
 NOTHING = "Nothing is known about this."
 NOT_GIVEN = "What is known about this cannot be given"
 
@@ -150,26 +162,25 @@ class RecallResult:
 
 def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
     memory = hit.memory
-    lean: dict[str, Any] = {
+    whole: dict[str, Any] = {
         "id": memory.id,
         "title": memory.title,
         "type": memory.type.value,
         "scope": memory.scope,
-        "summary": shorten(memory.summary or said(memory.speaker, memory.text)),
-        "score": round(hit.score, 4),
-        "band": hit.band.value,
-        "hop": hit.hop or None,
-    }
-    if verbosity == "lean":
-        return {k: v for k, v in lean.items() if v is not None}
-    return {
-        **lean,
-        **memory_dict(memory),
         "summary": memory.summary,
         "score": hit.score,  # not rounded: it is what its explanation adds up to
+        "band": hit.band.value,
+        "hop": hit.hop,
+    }
+    if verbosity == "lean":
+        summary = shorten(memory.summary or said(memory.speaker, memory.text))
+        short = {"summary": summary, "score": round(hit.score, 4), "hop": hit.hop or None}
+        return {k: v for k, v in (whole | short).items() if v is not None}
+    return {
+        **whole,
+        **memory_dict(memory),
         "scores": dict(hit.scores),
         "arms": {arm.value: {"rank": s.rank, "score": s.score} for arm, s in hit.arms.items()},
-        "hop": hit.hop,
         "matched_terms": list(hit.matched_terms),
     }
 
@@ -177,17 +188,11 @@ def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
 def memory_dict(memory: Memory) -> dict[str, Any]:
     """A memory as JSON: every field that says something."""
     out: dict[str, Any] = {}
-    for name in Memory.__dataclass_fields__:
-        value = getattr(memory, name)
-        if value is None or value == () or value == {} or value is False:
+    for name, value in zip(_FIELDS, _fields_of(memory), strict=True):
+        if value is None or value is False or (not value and value in _EMPTY):
             continue
-        if hasattr(value, "isoformat"):
-            value = value.isoformat()
-        elif isinstance(value, tuple):
-            value = list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        elif hasattr(value, "value"):
-            value = value.value
-        out[name] = value
+        write = _WRITTEN.get(value.__class__)
+        out[name] = value if write is None else write(value)
     return out
 
 

@@ -319,7 +319,7 @@ def _because(name: str, ranked: Ranked, row: int) -> str:
 
 
 def _boosted(ranked: Ranked, row: int) -> StageVerdict:
-    final = float(ranked.pool.score[row])
+    final = ranked.pool.score_of(row)
     place = int(np.flatnonzero(ranked.rows == row)[0]) + 1
     factors = ", ".join(
         f"{name} ×{float(f[row]):.2f}{_because(name, ranked, row)}"
@@ -393,7 +393,7 @@ def _not_offered(
     ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
 ) -> StageVerdict:
     for name, floor, score in (
-        ("score", lowest(request, with_.settings), float(ranked.pool.score[row])),
+        ("score", lowest(request, with_.settings), ranked.pool.score_of(row)),
         ("relevance", request.floors.reranker or 0.0, float(ranked.pool.relevance[row])),
     ):
         if score < floor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -23,6 +25,12 @@ class Field:
 
 FIELD_WEIGHTS = np.array([1, 2, 2, 3, 4, 5], np.float32)  # what a match in each field counts
 _SORTED_WHOLE = 8  # times k: fewer are sorted sooner than parted
+_COMPARED = 64  # fewer scores than this are sorted sooner as they are
+_HALF = 32  # bits
+_LOWER_HALF = (1 << _HALF) - 1
+_BELOW_ZERO = np.int32(
+    0x7FFFFFFF
+)  # what numbers below zero turn over, for their bits to ascend with them
 _SHIFT = 13  # half precision has 10 bits of fraction, single precision 23
 _SIGN_AND_NUMBER = np.uint32(0x8FFFE000).astype(np.int32)  # without the copies of the sign
 _EXPONENT = np.float32(2.0**112)  # exponents count from 15 in the one, from 127 in the other
@@ -95,6 +103,19 @@ def distinct(*parts: NDArray[np.int64]) -> NDArray[np.int64]:
     return keys[_first_of_each(keys)]
 
 
+def placed(parts: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.intp]]]:
+    """Every key once, ascending, and for each part where its keys stand among them: sooner sorted with their
+    places than looked for one by one, as no processor can guess which way a search goes on."""
+    together = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    order = together.argsort()
+    keys = together[order]
+    first = _first_of_each(keys)
+    at = np.empty_like(order)
+    at[order] = first.cumsum() - 1
+    ends = accumulate(map(len, parts))
+    return keys[first], [at[end - len(part) : end] for part, end in zip(parts, ends, strict=True)]
+
+
 def counted(keys: NDArray[Row]) -> tuple[NDArray[Row], NDArray[np.int64]]:
     """Every key once, ascending, and how often it was there."""
     keys = np.sort(keys)
@@ -118,5 +139,33 @@ def top(
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         chosen = (scores >= least).nonzero()[0]  # more than k where several are level at the cut
         scores, keys = scores[chosen], keys[chosen]
-    order = np.lexsort((keys, -scores))[:k]
-    return keys[order], scores[order]
+    few = len(keys) < _COMPARED
+    first = 0 if few else int(keys.min())
+    if few or int(keys.max()) - first > _LOWER_HALF:
+        order = np.lexsort((keys, -scores))[:k]
+        return keys[order], scores[order]
+    best = _ordered(scores, keys - first)[:k]
+    return (best & _LOWER_HALF) + first, _score_of(best)
+
+
+def best_first(scores: NDArray[np.float32]) -> NDArray[np.int64]:
+    """As `argsort(-scores, kind="stable")`."""
+    return _ordered(scores, np.arange(len(scores))) & _LOWER_HALF
+
+
+def _ordered(scores: NDArray[np.float32], ties: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Best first, a number for each: in its upper half the score, in its lower what orders equals. Whole numbers are
+    sorted several at a time; what has a tie-breaker beside it pair by pair, in up to ten times as long."""
+    bits = (np.float32(0) - scores).view(np.int32)  # from zero: there is no other zero then
+    bits ^= (bits >> 31) & _BELOW_ZERO
+    numbers = bits.astype(np.int64)
+    numbers <<= _HALF
+    numbers |= ties
+    numbers.sort()
+    return numbers
+
+
+def _score_of(numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+    bits = (numbers >> _HALF).astype(np.int32)
+    bits ^= (bits >> 31) & _BELOW_ZERO
+    return np.float32(0) - bits.view(np.float32)

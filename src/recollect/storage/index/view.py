@@ -24,7 +24,7 @@ from recollect.storage.base import (
 from recollect.storage.index.columns import Rows
 from recollect.storage.index.nearest import nearest_of_many
 from recollect.storage.index.snapshot import Snapshot
-from recollect.storage.ranking import counted, distinct, widened
+from recollect.storage.ranking import counted, distinct, placed, widened
 
 _FEW = 8  # vectors; more are cheaper as one matrix product
 _COLUMNS = frozenset(field.name for field in fields(Columns)) - {"keys"}
@@ -109,14 +109,14 @@ class IndexedView(ABC):
         rows, shared = self._shared_entities(seeds, entities, mask, per_entity)
         edges = self.edges(seeds, allowed, per_node=per_entity)
         sharing = snapshot.keys[rows]
-        keys = distinct(sharing, edges.target)
+        keys, (shares, linked) = placed((sharing, edges.target))
         count = np.zeros(len(keys), np.float32)
-        count[np.searchsorted(keys, sharing)] = shared
+        count[shares] = shared
         return Expansion(
             keys,
             count,
-            _best_weight(keys, edges, causal=False),
-            _best_weight(keys, edges, causal=True),
+            _best_weight(len(keys), linked, edges, causal=False),
+            _best_weight(len(keys), linked, edges, causal=True),
         )
 
     def sharing(self, keys: Keys, allowed: Filter, per_entity: int) -> Sharing:
@@ -201,11 +201,12 @@ class IndexedView(ABC):
         return self.holding("slot", [h for h in hashes if h])
 
 
-def _best_weight(keys: Keys, edges: Edges, *, causal: bool) -> Floats:
-    out = np.zeros(len(keys), np.float32)
+def _best_weight(count: int, linked: NDArray[np.int64], edges: Edges, *, causal: bool) -> Floats:
+    """Of so many memories; `linked` says which of them each edge leads to."""
+    out = np.zeros(count, np.float32)
     mine = np.flatnonzero((edges.causal != 0) == causal)
     if len(mine):
-        np.maximum.at(out, np.searchsorted(keys, edges.target[mine]), edges.weight[mine])
+        np.maximum.at(out, linked[mine], edges.weight[mine])
     return out
 
 
