@@ -547,6 +547,7 @@ def test_asking_in_the_present_for_plans_looks_ahead(query: str, start: str) -> 
         ("Do I have anything since December 3?", "2025-12-03"),
         ("What is the status as of December 3?", "2025-12-03"),
         ("It's Friday. What now?", "2026-11-13"),
+        ("the standup at 10 am on Friday", "2026-11-13T10:00"),
         ("Hatte ich am 3. Dezember Zeit?", "2025-12-03"),
         ("Habe ich am Freitag Anna getroffen?", "2026-11-13"),
         ("Étais-je libre le 3 décembre ?", "2025-12-03"),

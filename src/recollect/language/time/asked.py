@@ -39,6 +39,14 @@ class _Question(Sentence):
 
     _ours = frozenset({"i", "we", "i'm", "we're", "i've", "we've"})
 
+    def __init__(self, text: str, tokens: list[Token], known: Lexicon) -> None:
+        super().__init__(text, tokens, known)
+        self._verbs = [verb for verb in self._verbs if not self._is_hour(verb.at)]
+
+    def _is_hour(self, at: int) -> bool:
+        """"10:32 AM" has no verb."""
+        return self._words[at] == "am" and at > 0 and self._words[at - 1][0].isdigit()
+
     def asked(self, *, ahead: bool) -> list[Direction]:
         """Where each word looks, whether or not the whole speaks of what is to come."""
         if not ahead and not self._in_present():
