@@ -140,9 +140,8 @@ def test_a_line_that_makes_no_sense_is_refused(example: Path, line: str, complai
     ],
 )
 def test_what_is_said_twice_and_alike_is_said_once(example: Path, also: str) -> None:
-    example.write_text(
-        EXAMPLE + '{"unit": "u3", "text": "a", "time": "2024-05-02", %s}\n' % also
-    )
+    line = '{"unit": "u3", "text": "a", "time": "2024-05-02", ' + also + "}\n"
+    example.write_text(EXAMPLE + line)
     unit = next(unit for unit in read_jsonl(example).units if unit.id == "u3")
     assert unit.time == datetime(2024, 5, 2, tzinfo=UTC) and not unit.fields
 

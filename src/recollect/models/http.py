@@ -119,7 +119,9 @@ class Client:
 
 def _raise_complaint(answer: Any, target: str) -> None:
     """Gateways pass on what a model's server complains of as an answer like any other, status 200."""
-    complaint: Any = cast("dict[str, Any]", answer).get("error") if isinstance(answer, dict) else None
+    complaint: Any = (
+        cast("dict[str, Any]", answer).get("error") if isinstance(answer, dict) else None
+    )
     if not complaint:
         return
     code, said = 200, complaint

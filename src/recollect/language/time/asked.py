@@ -44,7 +44,7 @@ class _Question(Sentence):
         self._verbs = [verb for verb in self._verbs if not self._is_hour(verb.at)]
 
     def _is_hour(self, at: int) -> bool:
-        """"10:32 AM" has no verb."""
+        """ "10:32 AM" has no verb."""
         return self._words[at] == "am" and at > 0 and self._words[at - 1][0].isdigit()
 
     def asked(self, *, ahead: bool) -> list[Direction]:
@@ -77,7 +77,7 @@ class _Question(Sentence):
         )
 
     def _is_name(self, at: int) -> bool:
-        """"Is Ahmed free?": a name may end as a past does."""
+        """ "Is Ahmed free?": a name may end as a past does."""
         return at > 0 and self._text[self._tokens[at].start].isupper()
 
     def _now(self, at: int) -> Direction:
@@ -115,7 +115,7 @@ class _Question(Sentence):
         return self._words[verb.at + 1 : verb.at + 2] == ["you"]
 
     def _has_got(self, at: int) -> bool:
-        """"Have I got anything on Friday?" asks what is."""
+        """ "Have I got anything on Friday?" asks what is."""
         return self._words[at] == "got" and not self._tense["have"].isdisjoint(self._words[:at])
 
     def _has_been(self, verb: int, lead: int) -> bool:
@@ -129,7 +129,9 @@ class _Question(Sentence):
 
     def _minded(self, verb: int, lead: int) -> bool:
         """Whether it asks what somebody knows or likes: "What does Bob know of the trip in May?"."""
-        return not (self._tense["aside"] | self._tense["liking"]).isdisjoint(self._words[verb:lead + 1])
+        return not (self._tense["aside"] | self._tense["liking"]).isdisjoint(
+            self._words[verb : lead + 1]
+        )
 
     def _weekly(self, at: int) -> bool:
         """Whether the time that begins here comes each week, or is a bare day of any month."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from recollect.language.time.calendar import SEASON_START, Span, add, iso_week, unit, units
 from recollect.language.time.grammar import rule
