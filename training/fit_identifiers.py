@@ -74,8 +74,8 @@ def identifiers(memory: recollect.Recollect, bank: str, kind: str) -> dict[str, 
 
 def weighed(weight: float) -> None:
     @cache
-    def calibrations(model: str) -> Mapping[str, Calibration]:
-        known = relevance.calibrations(model)
+    def calibrations(model: str, script: str | None) -> Mapping[str, Calibration]:
+        known = relevance.calibrations(model, script)
         return {
             name: replace(c, weights={**c.weights, "exact": weight}) for name, c in known.items()
         }

@@ -283,10 +283,18 @@ def test_the_report_says_what_was_asked_with(file: Path) -> None:
     assert settings["embedder"]
 
 
-def test_a_rule_about_what_no_query_asked_for_fails_and_keeps_the_report(file: Path) -> None:
+def test_a_rule_about_what_no_query_asks_for_is_refused_before_anything_is_measured(
+    file: Path,
+) -> None:
     result = run(str(file), "--json", "--fail-under", "abstention_recall=0.5")
     assert result.exit_code == 2
-    assert "abstention_recall" in result.stderr
+    assert "abstention_recall" in result.stderr and not result.stdout
+
+
+def test_a_rule_about_what_turns_out_unmeasured_fails_and_keeps_the_report(file: Path) -> None:
+    result = run(str(file), "--json", "--fail-under", "abstention_precision=0.5")
+    assert result.exit_code == 2
+    assert "abstention_precision" in result.stderr
     assert json.loads(result.stdout)["overall"]["recall@10"]["value"] == 1.0
 
 

@@ -90,6 +90,18 @@ def test_writing_and_reading_again_gives_the_same(example: Path, tmp_path: Path,
         ('{"unit": null, "text": "a"}', "unit is None, not an id"),
         ('{"unit": "u3", "text": "a", "superseded_by": "u3"}', "supersede each other: 'u3'"),
         ('{"unit": "u3", "text": "a", "superseded_by": "u9"}', "superseded by unknown ones"),
+        (
+            '{"unit": "u3", "text": "a", "time": "2024-05-02", "timestamp": "2024-05-03"}',
+            "unit 'u3' has time '2024-05-02' and timestamp '2024-05-03'",
+        ),
+        (
+            '{"unit": "u3", "text": "a", "time": "2024-05-02", "timestamp": "unset"}',
+            "and timestamp 'unset'",
+        ),
+        (
+            '{"unit": "u3", "text": "a", "session": "s1", "document_id": "s2"}',
+            "session 's1' and document_id 's2'",
+        ),
         ('{"unit": "u3", "text": null}', "text is None, not a text"),
         ('{"unit": "u3", "text": " "}', "has no text"),
         ('{"unit": "u3", "text": "a", "tags": "home"}', "tags is 'home', not a list"),
@@ -117,6 +129,21 @@ def test_a_line_that_makes_no_sense_is_refused(example: Path, line: str, complai
     with pytest.raises(DatasetError, match=f"(?s){complaint}") as caught:
         read_jsonl(example)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "also",
+    [
+        '"timestamp": "2024-05-02T00:00:00Z"',
+        '"timestamp": null',
+        '"session": "s1", "document_id": "s1"',
+    ],
+)
+def test_what_is_said_twice_and_alike_is_said_once(example: Path, also: str) -> None:
+    line = '{"unit": "u3", "text": "a", "time": "2024-05-02", ' + also + "}\n"
+    example.write_text(EXAMPLE + line)
+    unit = next(unit for unit in read_jsonl(example).units if unit.id == "u3")
+    assert unit.time == datetime(2024, 5, 2, tzinfo=UTC) and not unit.fields
 
 
 def test_a_complaint_names_the_line_of_the_file(example: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from recollect.eval import DatasetError, parse_rules
+from recollect.eval.data import Query
 from recollect.eval.gate import Rule, check_rules, judge
-from recollect.eval.metrics import Figure, figure
+from recollect.eval.metrics import Figure, Judged, Ranked, asked_figures, figure, summarise
 
 OVERALL = {"recall@10": Figure(0.8, 0.7, 0.9, 50), "forbidden@10": Figure(0.1, 0, 0.2, 10)}
 BY_CATEGORY = {"multi-hop": {"recall@10": Figure(0.6, 0.5, 0.7, 20)}}
@@ -98,11 +99,55 @@ def test_a_floor_under_what_should_be_low_is_refused_rather_than_passed() -> Non
     assert caught.value.hint == "write forbidden@10<=0"
 
 
-@pytest.mark.parametrize("text", ["recall@7=0.5", "recall@10[unheard-of]=0.5"])
-def test_a_rule_that_nothing_can_meet_is_refused_before_anything_is_measured(text: str) -> None:
-    with pytest.raises(DatasetError):
-        check_rules(parse_rules(text), ["recall@10"], ["multi-hop"])
+QUERIES = [
+    Query("q1", "Where does Ana live?", gold=("u1",), category="multi-hop", answerable=True),
+    Query("q2", "What is her cat called?", category="trick", answerable=False),
+    Query("q3", "Who came?", category="unjudged"),
+]
 
 
-def test_a_rule_that_can_be_met_is_let_through() -> None:
-    check_rules(parse_rules("recall@10[multi-hop]=0.5"), ["recall@10"], ["multi-hop"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("recall@7=0.5", "not measured"),
+        ("recall@10[unheard-of]=0.5", "no query has the category"),
+        ("forbidden@10<=0", "no query asks for"),
+        ("recall@10[trick]=0.5", "no query of the category 'trick' asks for"),
+        ("abstention_recall[multi-hop]=0.5", "no query of the category 'multi-hop' asks for"),
+        ("abstention_precision[unjudged]=0.5", "no query of the category 'unjudged' asks for"),
+    ],
+)
+def test_a_rule_that_nothing_can_meet_is_refused_before_anything_is_measured(
+    text: str, said: str
+) -> None:
+    with pytest.raises(DatasetError, match=said):
+        check_rules(parse_rules(text), (10,), QUERIES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recall@10[multi-hop]=0.5",
+        "mrr=0.5",
+        "abstention_recall=0.5",
+        "abstention_recall[trick]=0.5",
+        "abstention_precision[multi-hop]=0.5",
+    ],
+)
+def test_a_rule_that_can_be_met_is_let_through(text: str) -> None:
+    check_rules(parse_rules(text), (10,), QUERIES)
+
+
+@pytest.mark.parametrize("answerable", [None, True, False])
+@pytest.mark.parametrize("gold", [(), ("u1",)])
+@pytest.mark.parametrize("forbidden", [(), ("u2",)])
+def test_what_is_let_through_is_measured(
+    answerable: bool | None, gold: tuple[str, ...], forbidden: tuple[str, ...]
+) -> None:
+    query = Query("q", "Who?", gold=gold, forbidden=forbidden, answerable=answerable)
+    ranked = Ranked(("u1",), (3,), nothing_known=True)
+    overall, by_category = summarise(
+        [Judged(query, frozenset(gold), frozenset(forbidden), ranked)], (5,)
+    )
+    assert set(asked_figures([query], (5,), headline=True)) == set(overall)
+    assert set(asked_figures([query], (5,))) == set(by_category["all"])

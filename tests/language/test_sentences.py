@@ -29,6 +29,8 @@ def split(text: str) -> list[str]:
         ("She lives in the U.S. now.", ["She lives in the U.S. now."]),
         ("Acme Inc. Boston hired her.", ["Acme Inc. Boston hired her."]),
         ("See fig. 3 and No. 5 there.", ["See fig. 3 and No. 5 there."]),
+        ("Wir fahren am 3. Dezember. Gut.", ["Wir fahren am 3. Dezember.", "Gut."]),
+        ("We were number 3. August came.", ["We were number 3.", "August came."]),
         ("So am I. The end.", ["So am I.", "The end."]),
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
         ("Wait... what happened?", ["Wait... what happened?"]),

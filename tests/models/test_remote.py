@@ -114,6 +114,83 @@ def test_a_service_that_answers_with_logits_has_them_taken_as_such(service: Serv
     assert reranker.score("cat", ["a", "b"]).tolist() == [0.75, 0.25]
 
 
+def reranked(*scores: float) -> bytes:
+    results = [{"index": i, "relevance_score": score} for i, score in enumerate(scores)]
+    return json.dumps({"results": results}).encode()
+
+
+def test_a_service_found_late_to_give_logits_says_so_once(service: Service) -> None:
+    reranker = RemoteReranker(f"{service.url}/v1/rerank#llama")
+    service.raw = reranked(0.75, 0.25)
+    reranker.score("cat", ["a", "b"])
+    service.raw = reranked(7.5, -2.5)
+    with pytest.raises(ModelError, match="those before were taken for probabilities") as caught:
+        reranker.score("cat", ["a", "b"])
+    assert f"logits+{service.url}" in (caught.value.hint or "")
+    assert reranker.score("cat", ["a", "b"]).tolist() == [7.5, -2.5]
+
+
+def test_a_recall_during_which_scores_turn_out_to_be_logits_is_degraded(
+    service: Service, tmp_path: Path
+) -> None:
+    with recollect.open(tmp_path / "m.db", reranker=f"{service.url}/v1/rerank#llama") as memory:
+        memory.retain("b", ["Alice keeps bees", "Bob sells honey"])
+        service.raw = reranked(0.75, 0.25)
+        assert not memory.recall("b", "Who keeps bees?").degraded
+        service.raw = reranked(7.5, 0.25)
+        parts = {d.part: d.reason for d in memory.recall("b", "Who sells honey?").degraded}
+        assert "taken for probabilities" in parts["cross-encoder"]
+        assert not memory.recall("b", "Who keeps honey?").degraded
+
+
+def test_a_url_can_say_that_scores_are_logits(service: Service) -> None:
+    reranker = load_reranker(f"logits+{service.url}/v1/rerank#llama")
+    assert reranker is not None
+    service.raw = reranked(0.75, 0.25)
+    assert reranker.score("cat", ["a", "b"]).tolist() == [0.75, 0.25]
+
+
+def test_a_url_can_say_that_scores_are_probabilities(service: Service) -> None:
+    reranker = load_reranker(f"probabilities+{service.url}/v1/rerank#rerank-v3")
+    assert reranker is not None
+    service.raw = reranked(0.5, 1.0)
+    assert reranker.score("cat", ["a", "b"])[0] == 0.0
+    service.raw = reranked(7.5, -2.5)
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"7\.5, which is no probability"):
+            reranker.score("cat", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ('"the model is overloaded"', "the model is overloaded"),
+        ('{"message": "no such model", "code": 404}', "no such model"),
+        ('{"message": "quota exceeded", "type": "limit"}', "quota exceeded"),
+        ('["busy"]', "busy"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["tei+%s", "%s/v1#model"])
+def test_a_complaint_in_an_answer_with_status_200_is_told(
+    service: Service, kind: str, error: str, said: str
+) -> None:
+    service.raw = b'{"error": %s, "error_type": "x"}' % error.encode()
+    with pytest.raises(ModelError, match=said):
+        load_embedder(kind % service.url).encode_queries(["a"])
+
+
+def test_a_complaint_of_a_rerank_service_with_status_200_is_told(service: Service) -> None:
+    service.raw = b'{"error": {"message": "invalid key", "code": 401}}'
+    with pytest.raises(ModelError, match="invalid key") as caught:
+        RemoteReranker(f"{service.url}/v1/rerank#model").score("cat", ["a"])
+    assert "API key" in (caught.value.hint or "")
+
+
+def test_an_error_that_is_none_is_no_complaint(service: Service) -> None:
+    service.raw = b'{"error": null, "results": [{"index": 0, "relevance_score": 0.5}]}'
+    assert RemoteReranker(f"{service.url}/v1/rerank").score("cat", ["a"]).tolist() == [0.0]
+
+
 def test_the_api_key_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_MODEL_API_KEY", "secret")
     load_embedder(f"tei+{service.url}").encode_queries(["a"])

@@ -91,7 +91,6 @@ def eval_(
     The units never touch your own store; a file of queries alone asks the bank named by --bank.
     """
     from recollect.eval.gate import check_rules, judge, parse_rules
-    from recollect.eval.metrics import figure_names
     from recollect.eval.systems import RecallOptions
     from recollect.eval.trouble import DatasetError
     from recollect.filing import Target
@@ -102,11 +101,13 @@ def eval_(
     rules = parse_rules(fail_under) if fail_under is not None else ()
     options, ks = RecallOptions(budget, max_tokens), _cut_offs(k)
     dataset = _dataset(file, form, split, bank, sample)
-    check_rules(rules, figure_names(ks), sorted({query.category for query in dataset.queries}))
+    check_rules(rules, ks, list(dataset.queries))
     report = _measure(session, dataset, options, ks, ablated=ablate, seed=seed)
     try:
         verdicts = judge(rules, report.overall, report.by_category)
-    except DatasetError:  # a figure that no query asked for; what was measured is still wanted
+    except (
+        DatasetError
+    ):  # precision, where no answer was "nothing known"; what was measured is wanted
         _publish(report, (), session.json, target)
         raise
     _publish(report, verdicts, session.json, target)

@@ -24,6 +24,7 @@ import orjson
 
 from recollect.eval.times import read_time
 from recollect.eval.trouble import DatasetError, reading
+from recollect.retain.items import UNSET
 from recollect.types import TagsMatch
 from recollect.unpacking import unpacked
 
@@ -295,6 +296,7 @@ _UNIT_KEYS = {
 
 
 def _unit(record: Mapping[str, Any]) -> Unit:
+    _check_twice(record)
     return Unit(
         id=_id_of(record, "unit"),
         text=text_of(record, "text"),
@@ -304,8 +306,35 @@ def _unit(record: Mapping[str, Any]) -> Unit:
         context=name_or_none(record, "context"),
         tags=texts_of(record, "tags"),
         superseded_by=name_or_none(record, "superseded_by"),
-        fields={key: value for key, value in record.items() if key not in _UNIT_KEYS},
+        fields={
+            key: value
+            for key, value in record.items()
+            if key not in _UNIT_KEYS and not (key in _ALSO and _said(record, _ALSO[key]))
+        },
     )
+
+
+# What retain calls it. Of two that differ, one would be taken, and nobody would notice which.
+_ALSO = {"timestamp": "time", "document_id": "session"}
+
+
+def _said(record: Mapping[str, Any], key: str) -> bool:
+    return record.get(key) not in (None, "")
+
+
+def _check_twice(record: Mapping[str, Any]) -> None:
+    for theirs, ours in _ALSO.items():
+        if not (_said(record, theirs) and _said(record, ours)):
+            continue
+        one, other = record[ours], record[theirs]
+        same = str(one) == str(other)
+        if not same and ours == "time" and other != UNSET:
+            same = read_time(one) == read_time(other)
+        if not same:
+            raise DatasetError(
+                f"unit {record['unit']!r} has {ours} {one!r} and {theirs} {other!r}",
+                hint=f"they mean the same: give {ours!r} alone",
+            )
 
 
 _JUDGED_BY = ("gold", "forbidden", "category", "time", "as_of", "tags", "tags_match", "bank")

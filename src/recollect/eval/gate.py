@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recollect.eval.metrics import Figure
+from recollect.eval.data import Query
+from recollect.eval.metrics import Figure, asked_figures, figure_names
 from recollect.eval.trouble import DatasetError
 
 _RULE = re.compile(
@@ -16,6 +17,12 @@ _RULE = re.compile(
 _BETWEEN = re.compile(r"[,;](?![^\[]*\])")  # a category may hold a comma
 _LOWER_IS_BETTER = "forbidden"
 _ROUNDING = 1e-9  # the mean of ten times 0.6 is a little less than 0.6
+_GOLD = '"gold" that names a unit'
+_MEASURED_OF = {
+    "abstention_recall": 'an empty "gold"',
+    "abstention_precision": '"gold", empty or not',
+    "forbidden": '"forbidden"',
+}
 _EXAMPLE = 'write e.g. "recall@10=0.8, forbidden@10<=0"'
 
 
@@ -76,15 +83,29 @@ def _rule(text: str) -> Rule:
     return Rule(found["metric"], bound, lower or found["op"] == "<=", found["category"])
 
 
-def check_rules(
-    rules: Sequence[Rule], measures: Collection[str], categories: Collection[str]
-) -> None:
+def check_rules(rules: Sequence[Rule], ks: Sequence[int], queries: Sequence[Query]) -> None:
     """What can be known to be wrong before anything is measured is said before."""
+    asked = {
+        category: asked_figures([q for q in queries if q.category == category], ks)
+        for category in sorted({query.category for query in queries})
+    }
+    overall = asked_figures(queries, ks, headline=True)
     for rule in rules:
-        if rule.metric not in measures:
-            raise _unmeasured(rule.metric, measures)
-        if rule.category is not None and rule.category not in categories:
-            raise _unheard_of(rule.category, categories)
+        if rule.metric not in figure_names(ks):
+            raise _unmeasured(rule.metric, figure_names(ks))
+        if rule.category is not None and rule.category not in asked:
+            raise _unheard_of(rule.category, asked)
+        if rule.metric not in (overall if rule.category is None else asked[rule.category]):
+            raise _unasked(rule)
+
+
+def _unasked(rule: Rule) -> DatasetError:
+    where = f" of the category {rule.category!r}" if rule.category else ""
+    name = rule.metric.partition("@")[0]
+    return DatasetError(
+        f"no query{where} asks for {rule.metric!r}",
+        hint=f"it is measured of queries with {_MEASURED_OF.get(name, _GOLD)}",
+    )
 
 
 def _unmeasured(metric: str, measured: Iterable[str]) -> DatasetError:

@@ -67,6 +67,24 @@ def figure_names(ks: Sequence[int]) -> tuple[str, ...]:
     return (*measure_names(ks), "abstention_precision", "abstention_recall", "forbidden@10")
 
 
+def asked_figures(
+    queries: Iterable[Query], ks: Sequence[int], *, headline: bool = False
+) -> tuple[str, ...]:
+    """Those of them that these queries ask for. Of precision one only knows later, for it needs a query
+    of which nothing was said to be known; overall figures (`headline`) leave the unanswerable out."""
+    names: set[str] = set()
+    for query in queries:
+        if query.gold and not (headline and query.answerable is False):
+            names.update(measure_names(ks))
+        if query.answerable is not None:
+            names.add("abstention_precision")
+        if query.answerable is False:
+            names.add("abstention_recall")
+        if query.forbidden:
+            names.add("forbidden@10")
+    return tuple(name for name in figure_names(ks) if name in names)
+
+
 def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:
     """One row of measures a query; a query without gold has no row values."""
     rows = _through_ir_measures(judged, ks)

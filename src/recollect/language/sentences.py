@@ -40,6 +40,12 @@ _ABBREVIATIONS = _words(
 )
 _BEFORE_NUMBER = _words("no nr nos p art para")
 
+# "am 3. Dezember": the dot makes an ordinal of the day.
+_BEFORE_DAY = _words("am vom zum dem den der des bis seit ab und oder auf für")
+_MONTHS = _words(
+    "januar jänner februar märz april mai juni juli august september oktober november dezember"
+)
+
 _STARTERS = _words(
     "the a an he she it i we they you this that these those there here but and so or then when "
     "while after before however also my his her our their your its what who why how where in on "
@@ -120,6 +126,8 @@ def _full_stop_ends(text: str, start: int, dot: int, next_word: str) -> bool:
     before = text[start : dot - len(word)].rstrip()
     if not before and word.isdigit():
         return False
+    if word.isdigit() and next_word.lower() in _MONTHS:
+        return before.rpartition(" ")[2].lower() not in _BEFORE_DAY
     if lower in _ABBREVIATIONS:
         return next_word.lower() in _STARTERS
     if _INITIAL.fullmatch(word):

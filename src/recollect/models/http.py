@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
 from recollect.errors import ModelError
@@ -78,7 +78,7 @@ class Client:
                 if error.code not in RETRIED:
                     raise Refused(
                         f"the model service at {target} refused the request: {last}",
-                        _hint(error),
+                        _hint(error.code, error.headers.get("Location")),
                         error.code,
                     ) from error
                 asked = _retry_after(error)
@@ -107,12 +107,34 @@ class Client:
         with _opener().open(request, timeout=seconds) as answer:
             content = _whole(answer, until)
         try:
-            return json.loads(content)
+            found = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise ModelError(
                 f"the model service at {target} answered with something that is not JSON",
                 hint="is this the URL of the API, not of a web page in front of it?",
             ) from error
+        _raise_complaint(found, target)
+        return found
+
+
+def _raise_complaint(answer: Any, target: str) -> None:
+    """Gateways pass on what a model's server complains of as an answer like any other, status 200."""
+    complaint: Any = (
+        cast("dict[str, Any]", answer).get("error") if isinstance(answer, dict) else None
+    )
+    if not complaint:
+        return
+    code, said = 200, complaint
+    if isinstance(complaint, dict):
+        told = cast("dict[str, Any]", complaint)
+        said = told.get("message") or told
+        code = told["code"] if type(told.get("code")) is int else code
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    raise Refused(
+        f"the model service at {target} refused the request: {text.strip()[:_EXCERPT]}",
+        _hint(code),
+        code,
+    )
 
 
 def _whole(answer: http.client.HTTPResponse, until: float) -> bytes:
@@ -185,12 +207,11 @@ def _excerpt(error: urllib.error.HTTPError) -> str:
     return said.decode("utf-8", "replace").strip() or str(error.reason)
 
 
-def _hint(error: urllib.error.HTTPError) -> str:
-    if error.code in (401, 403):
+def _hint(code: int, location: str | None = None) -> str:
+    if code in (401, 403):
         return "check the API key (RECOLLECT_MODEL_API_KEY, RECOLLECT_EXTRACTOR_API_KEY)"
-    if error.code == 404:
+    if code == 404:
         return "check the path of the URL and the name of the model"
-    if 300 <= error.code < 400:
-        where = error.headers.get("Location") or "elsewhere"
-        return f"it sends to {where}: give the URL that the service has there"
+    if 300 <= code < 400:
+        return f"it sends to {location or 'elsewhere'}: give the URL that the service has there"
     return "check that the URL and the kind of service belong together"

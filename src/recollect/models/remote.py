@@ -3,6 +3,8 @@
     tei+http://host:8080                     Text Embeddings Inference: /embed and /rerank
     http://host/v1#model                     OpenAI-compatible: /embeddings
     https://host/v1/rerank#model             Cohere- and Jina-style: the URL itself
+    logits+https://host/v1/rerank#model      the same, and its scores are logits
+    probabilities+https://host/v1/rerank#model   … are probabilities
 
 The part after `#` names the model. The API key is read from RECOLLECT_MODEL_API_KEY.
 """
@@ -24,6 +26,7 @@ from recollect.models.http import Client, Refused, check_url, key_of
 BATCH = 32
 TOO_MANY = frozenset({413, 422})  # the second is Text Embeddings Inference's word for it
 _TEI = "tei+"
+_LOGITS, _PROBABILITIES = "logits+", "probabilities+"
 _ROUNDING = 1e-3  # of a probability
 
 
@@ -95,13 +98,20 @@ class RemoteEmbedder:
 
 
 class RemoteReranker:
-    """Logits from a service that reads query and passages together."""
+    """Logits from a service that reads query and passages together.
+
+    Cohere and Jina answer with probabilities, llama.cpp under the same protocol with logits. Where the URL
+    does not say which, the first score that is no probability does."""
 
     def __init__(self, spec: str) -> None:
         address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
-        self._client = _client(address.removeprefix(_TEI))
-        self._logits = self._tei  # or found to be by the first score that is no probability
+        self._logits = self._tei or address.startswith(_LOGITS)
+        self._said = self._logits or address.startswith(_PROBABILITIES)
+        for prefix in (_TEI, _LOGITS, _PROBABILITIES):
+            address = address.removeprefix(prefix)
+        self._client = _client(address)
+        self._converted = False  # whether scores were taken for probabilities
 
     @property
     def name(self) -> str:
@@ -110,12 +120,29 @@ class RemoteReranker:
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         answers = list(_in_batches(lambda batch: self._rerank(query, list(batch)), passages))
         scores = np.concatenate(answers) if answers else np.empty(0, dtype=np.float32)
-        # Cohere and Jina answer with probabilities, llama.cpp under the same protocol with logits.
-        self._logits = self._logits or bool((np.abs(scores - 0.5) > 0.5 + _ROUNDING).any())
+        if not self._logits and (np.abs(scores - 0.5) > 0.5 + _ROUNDING).any():
+            self._take_for_logits(scores)
         if self._logits:
             return scores
+        self._converted = self._converted or len(scores) > 0
         chances = np.clip(scores, 1e-6, 1 - 1e-6)
         return np.log(chances / (1 - chances)).astype(np.float32)
+
+    def _take_for_logits(self, scores: NDArray[np.float32]) -> None:
+        """Scores are read as such from now on; that earlier ones were misread is told once."""
+        url, score = self._client.url, float(scores[np.abs(scores - 0.5).argmax()])
+        if self._said:
+            raise ModelError(
+                f"{url} gave the score {score:g}, which is no probability",
+                hint=f"it gives logits: reranker='{_LOGITS}{url}'",
+            )
+        self._logits = True
+        if self._converted:
+            raise ModelError(
+                f"{url} gave the score {score:g}: its scores are logits, but those before were taken for "
+                "probabilities",
+                hint=f"say so, then none is misread: reranker='{_LOGITS}{url}'",
+            )
 
     def _rerank(self, query: str, passages: list[str]) -> NDArray[np.float32]:
         url, size = self._client.url, len(passages)

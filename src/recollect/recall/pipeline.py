@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.config import Settings
 from recollect.errors import ModelError
+from recollect.language.script import script_of
 from recollect.models.base import Embedder, Reranker
 from recollect.models.patience import Overdue, within
 from recollect.recall.answer import Ranked, considered, lowest, packed, result_of
@@ -250,7 +251,8 @@ def _rerank(
 ) -> tuple[Pool, Calibration | None]:
     """Late interaction over the best candidates, then the cross-encoder over the best of
     those; whatever cannot run leaves the calibrated score from before it."""
-    settings, known = with_.settings, calibrations(with_.embedder.name)
+    settings = with_.settings
+    known = calibrations(with_.embedder.name, script_of(search.query.text))
     if settings.reranker == "rrf":
         return spread(pool), None
     first = judge(pool, known["first"])

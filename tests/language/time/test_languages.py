@@ -120,6 +120,81 @@ def test_common_forms(phrase: str, expected: tuple[str, str | None]) -> None:
     assert got == expected
 
 
+EIGHTH = ("2026-11-08", "2026-11-09")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Was war am 8.11.?", EIGHTH),
+        ("Was habe ich am 8.11. gemacht?", EIGHTH),
+        ("Was habe ich am 8.11 gemacht?", EIGHTH),
+        ("Wir trafen uns am 8. 11. mit Bob", EIGHTH),
+        ("Wo waren wir am Sonntag, dem 8.11.?", EIGHTH),
+        ("Was habe ich am 08.11.2026 gemacht?", EIGHTH),
+        ("Was habe ich am 8.11.26 gemacht?", EIGHTH),
+        ("Wo war ich vom 3.4. bis 5.4.?", ("2026-04-03", "2026-04-06")),
+        ("Wo war ich vom 3. bis zum 5.4.?", ("2026-04-03", "2026-04-06")),
+        ("Wo war ich zwischen dem 3.4. und dem 5.4.?", ("2026-04-03", "2026-04-06")),
+        ("Wo war ich seit dem 3.4. gewesen?", ("2026-04-03", None)),
+        ("Bis zum 5.4. war ich krank", (None, "2026-04-06")),
+    ],
+)
+def test_day_and_month_are_ordinals_in_german(
+    text: str, expected: tuple[str | None, str | None]
+) -> None:
+    window = read_query(text, NOW).window
+    assert window is not None
+    assert expected == tuple(
+        side.date().isoformat() if side else None for side in (window.start, window.end)
+    )
+
+
+def test_a_german_date_takes_an_hour() -> None:
+    window = read_query("Was habe ich am 8.11. um 14 Uhr gemacht?", NOW).window
+    assert window is not None and window.start == datetime(2026, 11, 8, 14, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Version 8.11. war gut",
+        "Das kostet mich bis 8.11 Euro",
+        "Wir haben das Kapitel 3.4. gelesen",
+        "Das war am 30.2. nicht",
+        "I ran 3.4. Then we went home",
+    ],
+)
+def test_figures_with_dots_that_are_no_date(text: str) -> None:
+    assert read_query(text, NOW).window is None
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("Was haben wir an Heiligabend gemacht?", "2025-12-24"),
+        ("Silvester 2024", "2024-12-31"),
+        ("Was war an Neujahr?", "2026-01-01"),
+        ("Wo waren wir an Ostern?", "2026-04-05"),
+        ("Wo waren wir am Ostermontag?", "2026-04-06"),
+        ("Wo waren wir am ersten Weihnachtstag?", "2025-12-25"),
+        ("Was war am Tag der Deutschen Einheit?", "2026-10-03"),
+        ("Wo waren wir an Christi Himmelfahrt?", "2026-05-14"),
+        ("除夕我们吃了什么", "2026-02-16"),
+        ("去年中秋节我们在哪里", "2025-10-06"),
+        ("2024年端午节", "2024-06-10"),
+        ("2033年春节", "2033-01-31"),
+        ("1997年中秋节", "1997-09-16"),
+        ("2060年除夕", "2060-02-01"),
+        ("Where were we at the mid-autumn festival in 2023?", "2023-09-29"),
+    ],
+)
+def test_feasts_by_their_names(text: str, start: str) -> None:
+    window = read_query(text, NOW).window
+    assert window is not None and window.start is not None
+    assert window.start.date().isoformat() == start
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -490,6 +490,88 @@ def test_asking_what_was_planned_for_a_time_looks_ahead(query: str, start: str) 
     assert window is not None and window.start == day(start)
 
 
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("Am I free on December 3?", "2026-12-03"),
+        ("Free on December 3?", "2026-12-03"),
+        ("Am I away from 3 to 5 June?", "2027-06-03"),
+        ("Do you know if I'm free on December 3?", "2026-12-03"),
+        ("Is Ahmed free on Friday?", "2026-11-20"),
+        ("Do I have anything on December 3?", "2026-12-03"),
+        ("Have I got anything on December 3?", "2026-12-03"),
+        ("What is planned for December 3?", "2026-12-03"),
+        ("Have we agreed to meet for December 3?", "2026-12-03"),
+        ("Is there a meeting on Friday?", "2026-11-20"),
+        ("Who is coming on Saturday?", "2026-11-21"),
+        ("Does Alice work on Friday?", "2026-11-20"),
+        ("Can Alice come on Saturday?", "2026-11-21"),
+        ("What do I need to do on Friday?", "2026-11-20"),
+        ("What's in my calendar for Friday?", "2026-11-20"),
+        ("What does my calendar say for Friday?", "2026-11-20"),
+        ("What time does the shop open on December 24?", "2026-12-24"),
+        ("What am I doing at Christmas?", "2026-12-25"),
+        ("When do we meet in June?", "2027-06-01"),
+        ("Bin ich am 3. Dezember frei?", "2026-12-03"),
+        ("Habe ich am Freitag etwas vor?", "2026-11-20"),
+        ("Wer kommt am Samstag?", "2026-11-21"),
+        ("Suis-je libre le 3 décembre ?", "2026-12-03"),
+        ("¿Estoy libre el 3 de diciembre?", "2026-12-03"),
+        ("Sono libero il 3 dicembre?", "2026-12-03"),
+        ("Estou livre em 3 de dezembro?", "2026-12-03"),
+        ("我12月3日有空吗", "2026-12-03"),
+        ("12月3日は空いていますか", "2026-12-03"),
+    ],
+)
+def test_asking_in_the_present_for_plans_looks_ahead(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What did I do on December 3?", "2025-12-03"),
+        ("Was I free on December 3?", "2025-12-03"),
+        ("Does anyone know where I was on December 3?", "2025-12-03"),
+        ("Can you tell me what Bob did in December?", "2025-12-01"),
+        ("What is the name of the restaurant we went to on Friday?", "2026-11-13"),
+        ("Has Alice been to Rome in December?", "2025-12-01"),
+        ("Which books have I read in December?", "2025-12-01"),
+        ("Is there a note about December 3?", "2025-12-03"),
+        ("Do you have photos of the trip in December?", "2025-12-01"),
+        ("What does Bob know of the trip in December?", "2025-12-01"),
+        ("Why is Bob angry in December?", "2025-12-01"),
+        ("What do we usually do in December?", "2025-12-01"),
+        ("What does Alice like to eat in December?", "2025-12-01"),
+        ("Do I have anything since December 3?", "2025-12-03"),
+        ("What is the status as of December 3?", "2025-12-03"),
+        ("It's Friday. What now?", "2026-11-13"),
+        ("the standup at 10 am on Friday", "2026-11-13T10:00"),
+        ("Hatte ich am 3. Dezember Zeit?", "2025-12-03"),
+        ("Habe ich am Freitag Anna getroffen?", "2026-11-13"),
+        ("Étais-je libre le 3 décembre ?", "2025-12-03"),
+    ],
+)
+def test_asking_what_was_or_is_known_looks_back(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What is my budget for October?", "2026-10-01"),
+        ("What is my budget for December?", "2026-12-01"),
+        ("Which shifts does Theron work in October?", "2026-10-01"),
+        ("Is there a meeting on December 3 at 5pm?", "2026-12-03T17:00"),
+    ],
+)
+def test_what_is_so_in_a_month_or_on_a_date_is_of_the_nearest(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")

@@ -21,12 +21,13 @@ from recollect.language.time.types import Grain
 
 @cache
 def holiday(rule: str) -> Period:
-    """The series of a rule such as `12-25`, `nth 4 3 11 +1`, `easter -2` or `islamic 9 1 30`."""
+    """The series of a rule such as `12-25`, `nth 4 3 11 +1`, `easter -2`, `islamic 9 1 30` or
+    `table lunar-new-year -1`."""
     name, *arguments = rule.split()
     if name == "islamic":
         return _islamic(*(int(argument) for argument in arguments))
     if name == "table":
-        return _table(arguments[0])
+        return _table(arguments[0], sum(int(later) for later in arguments[1:]))
     if name in _YEARLY:
         return every_year("holiday", Grain.DAY, lambda year: _YEARLY[name](year, arguments))
     month, day = name.split("-")
@@ -110,6 +111,6 @@ def _tables() -> dict[str, list[str]]:
     return tomllib.loads(source.read_text(encoding="utf-8"))
 
 
-def _table(name: str) -> Period:
-    days = {datetime.fromisoformat(day) for day in _tables()[name]}
+def _table(name: str, later: int = 0) -> Period:
+    days = {datetime.fromisoformat(day) + timedelta(days=later) for day in _tables()[name]}
     return each("holiday", Grain.DAY, days.__contains__)

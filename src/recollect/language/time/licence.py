@@ -45,8 +45,8 @@ def licensed(
         return 0.9 if capital or not following or following in _PUNCTUATION else None
     if weak == "tail":
         return 0.9 if not following or following in _PUNCTUATION else None
-    if period.kind == "open":
-        return 0.8 if _unfollowed(lexicon, following) else None
+    if period.kind == "open":  # "bis 5.4. war": nothing is counted in ordinals
+        return 0.8 if weak == "ordinals" or _unfollowed(lexicon, following) else None
     before = _before(tokens, at)
     if weak in _LISTED and _continues(tokens, lexicon, at, weak):
         return 0.8 if _unfollowed(lexicon, following) else None

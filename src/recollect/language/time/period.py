@@ -315,7 +315,8 @@ def settle(period: Period, context: Context) -> Period:
 
 def _nearer(period: Period, context: Context) -> Period:
     """The occurrence nearest to now, of what comes once a year; a weekday is as near before."""
-    if period.kind in _ONCE or ORDER[period.grain] < ORDER[Grain.DAY]:
+    dated = period.kind != "weekday" and not period.within.isdisjoint(("date", "holiday"))
+    if not dated and (period.kind in _ONCE or ORDER[period.grain] < ORDER[Grain.DAY]):
         raise NoSuchTime("before or after is left open")
     last = settle(period, replace(context, direction="past"))
     coming = settle(period, replace(context, direction="future"))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+from recollect.language.time.asked import asked_directions
 from recollect.language.time.calendar import SEASON_START, unit
 from recollect.language.time.events import find_events
 from recollect.language.time.grammar import RULES, Chart, Edge, Node, compile_rules
@@ -35,7 +36,7 @@ from recollect.language.time.period import (
 from recollect.language.time.rules.clock import part_of_day, part_on
 from recollect.language.time.rules.numbers import Duration
 from recollect.language.time.shapes import begins_shape, shapes_at
-from recollect.language.time.tense import asked_directions, directions
+from recollect.language.time.tense import directions
 from recollect.language.time.types import Grain, TimeExpression, TimeRange
 
 # Longer texts are read sentence by sentence by their callers; this only bounds the work.

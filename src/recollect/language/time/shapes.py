@@ -159,7 +159,6 @@ def _dm(match: re.Match[str]) -> Made:
 
 
 _Make = Callable[["re.Match[str]"], Made]
-_DAY_FIRST: dict[_Make, _Make] = {_mdy: _dmy, _md: _dm}
 
 
 def _ym(match: re.Match[str]) -> Made:
@@ -237,9 +236,29 @@ def _short_year(match: re.Match[str]) -> Made:
     return "YEAR", full_year(match[1])
 
 
-def _dotted(match: re.Match[str]) -> Made:
+@dataclass(frozen=True, slots=True)
+class Dotted:
     """Half past two in some places, a day in others: the words around it decide."""
-    return "DOTTED", (int(match[1]), int(match[2]))
+
+    first: int
+    second: int
+    day_first: bool = False
+
+
+def _dotted(match: re.Match[str]) -> Made:
+    return "DOTTED", Dotted(int(match[1]), int(match[2]))
+
+
+def _dotted_day(match: re.Match[str]) -> Made:
+    return "DOTTED", Dotted(int(match[1]), int(match[2]), day_first=True)
+
+
+def _dotted_ordinals(match: re.Match[str]) -> Made:
+    """A dot after each makes ordinals of day and month: "8.11.", "8. 11. 2026", "8.11.26"."""
+    day, month = int(match[1]), int(match[2])
+    if figures := match[3] or match[4]:
+        return _date(full_year(figures), month, day, weak=None if match[3] else "ordinals")
+    return "T", replace(month_day(month, day), weak="ordinals")
 
 
 def _ordinal(match: re.Match[str]) -> Made:
@@ -266,6 +285,9 @@ def _signed(match: re.Match[str]) -> Made:
     return "SIGN", 1 if match[0] == "+" else -1
 
 
+_DAY_FIRST: dict[_Make, _Make] = {_mdy: _dmy, _md: _dm, _dotted: _dotted_day}
+_ONLY_DAY_FIRST: frozenset[_Make] = frozenset({_dotted_ordinals})
+
 # Of so many of anything, what is counted comes next. A year ends what is said, or 年 follows, or what nobody counts. "In
 # May 3000 and in June 4000" are counts; of 9999, which stands for ever, nobody counts so many.
 _ENDED = r"\s?年|\s*(?:[.,;:!?)\]]+(?:\s|$)|$)"
@@ -286,6 +308,7 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
     (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?![\d./]*\d)", _ymd),
     (r"(\d\d?)\s?([-/])\s?(\d\d?)\s?\2\s?(\d{4}|\d\d)(?!\d)", _mdy),
     (r"(\d\d?)\.(\d\d?)\.(\d{4})(?!\d)", _dmy_dots),
+    (r"(\d\d?)\.\s?(\d\d?)\.(?:\s?(\d{4})|(\d\d))?(?![.:]?\d)", _dotted_ordinals),
     (r"(\d{4})\s?[-/]\s?(1[0-2]|0?[1-9])(?![\d:/.-]*\d)", _ym),
     (r"(1[0-2]|0?[1-9])\s?[-/]\s?(\d{4})\b", _my),
     (r"(\d\d?)\s?/\s?(\d\d?)(?![\d/:]|\.\d)", _md),
@@ -333,7 +356,7 @@ def shapes_at(
     dated = 0  # where a date with its year first ends: that year is no hour ("at 2026-11-08")
     for pattern, make in _compiled():
         match = pattern.match(folded, start)
-        if match is None or match.end() < dated:
+        if match is None or match.end() < dated or (make in _ONLY_DAY_FIRST and not day_first):
             continue
         if make is _ymd:
             dated = match.end()

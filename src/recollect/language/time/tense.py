@@ -39,39 +39,24 @@ def _helpers(language: str) -> frozenset[str]:
 def directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction]:
     """Where each word of a statement looks."""
     found: list[Direction] = []
-    for words in _sentences(text, tokens):
+    for words in sentences(text, tokens):
         if not any(token.word in known.founding or token.word[0].isdigit() for token in words):
             found.extend("near" for _ in words)  # most sentences tell no time: nothing to place
         elif known.tense:
-            found += _Sentence(text, words, known).directions()
+            found += Sentence(text, words, known).directions()
         else:
-            ahead = _looks_ahead(words, known)
+            ahead = looks_ahead(words, known)
             found.extend("future" if ahead else "past" for _ in words)
     return found
 
 
-def asked_directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction]:
-    """Where each word of a question looks: forward when it speaks of what is to come ("will", "plan"), but
-    not where it asks what was ("Who missed the deadline in June?"). What was planned *for* June lies ahead
-    even so."""
-    if not _looks_ahead(tokens, known):
-        return ["past"] * len(tokens)
-    found: list[Direction] = []
-    for words in _sentences(text, tokens):
-        if known.tense and not _looks_ahead(words, known, "will"):
-            found += _Sentence(text, words, known).asked()
-        else:
-            found.extend("future" for _ in words)
-    return found
-
-
-def _looks_ahead(words: list[Token], known: Lexicon, cue: str = "future") -> bool:
+def looks_ahead(words: list[Token], known: Lexicon, cue: str = "future") -> bool:
     ahead = known.cues.get(cue, frozenset())
     pairs = (f"{first.word} {second.word}" for first, second in pairwise(words))
     return any(token.word in ahead for token in words) or any(pair in ahead for pair in pairs)
 
 
-def _sentences(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
+def sentences(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
     begun = 0
     for at, token in enumerate(tokens):
         last = at + 1 == len(tokens)
@@ -89,7 +74,7 @@ def _shortened(text: str, tokens: list[Token], at: int) -> bool:
     return tokens[at].word == "." and (short or after.islower() or after.isdigit())
 
 
-class _Sentence:
+class Sentence:
     """One sentence: its verbs, and from them where each of its words looks."""
 
     def __init__(self, text: str, tokens: list[Token], known: Lexicon) -> None:
@@ -109,16 +94,6 @@ class _Sentence:
             self._direction(at) if word in known or not word[0].isalpha() else "near"
             for at, word in enumerate(self._words)
         ]
-
-    def asked(self) -> list[Direction]:
-        """Where each word looks, of a question that speaks of what is to come, though not with "will"."""
-        was = any(verb.tense == "past" for verb in self._verbs)
-        leading = [self._words[self._lead(at) + 1 : at + 1] for at in range(len(self._words))]
-        return ["past" if self._looks_back(words, was) else "future" for words in leading]
-
-    def _looks_back(self, leading: list[str], was: bool) -> bool:
-        """Whether a time is past by what introduces it: "planned for December" is not, "since May" is."""
-        return "since" in leading or (was and self._tense["towards"].isdisjoint(leading))
 
     def _direction(self, at: int) -> Direction:
         lead = self._lead(at)

@@ -9,7 +9,7 @@ from recollect.language.time.calendar import Span
 from recollect.language.time.grammar import rule
 from recollect.language.time.period import Context, Period, daily, narrow
 from recollect.language.time.rules.numbers import Duration
-from recollect.language.time.shapes import Clock, Num, clock_period
+from recollect.language.time.shapes import Clock, Dotted, Num, clock_period
 from recollect.language.time.thirds import part
 from recollect.language.time.types import Grain
 
@@ -120,8 +120,8 @@ def spoken_dashed_clock(context: Context, hour: Num, minutes: Num) -> Clock | No
 
 
 @rule("CLOCK", "at DOTTED")
-def dotted_clock(_: Context, said: tuple[int, int]) -> Clock:
-    return Clock(said[0], said[1], 0, Grain.MINUTE, 1 <= said[0] <= 12)
+def dotted_clock(_: Context, said: Dotted) -> Clock:
+    return Clock(said.first, said.second, 0, Grain.MINUTE, 1 <= said.first <= 12)
 
 
 @rule("CLOCK", "NUM NUM")

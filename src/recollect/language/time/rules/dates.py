@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from recollect.language.time.calendar import SEASON_START, Span, add, iso_week, unit, units
 from recollect.language.time.grammar import rule
@@ -27,7 +26,7 @@ from recollect.language.time.period import (
     year,
 )
 from recollect.language.time.rules.numbers import FEW
-from recollect.language.time.shapes import Num, decade_year, full_year, quarter_of
+from recollect.language.time.shapes import Dotted, Num, decade_year, full_year, quarter_of
 from recollect.language.time.thirds import half, part
 from recollect.language.time.types import Grain
 
@@ -358,12 +357,29 @@ def numbered_week(context: Context, number: Num, whole: Period | None = None) ->
     return unit_at(iso_week(within.year, number.whole), Grain.WEEK)
 
 
-@rule("T", "on|of DOTTED", "WEEKDAY DOTTED")
-def dotted_date(_: Context, *said: Any) -> Period:
-    """On 4.22: month first, as with a slash; not "for 2.8 kilometres"."""
-    first, second = said[-1]
-    made = month_day(*((first, second) if first <= 12 else (second, first)))
-    return made if len(said) > 1 else replace(made, weak="tail")
+def _dotted(said: Dotted) -> Period:
+    """Month first, as with a slash, where the language has no other habit."""
+    day, month = said.first, said.second
+    if not said.day_first and day <= 12:
+        day, month = month, day
+    return month_day(month, day)
+
+
+@rule("T", "on|of DOTTED")
+def dotted_date(_: Context, said: Dotted) -> Period:
+    """On 4.22; not "for 2.8 kilometres"."""
+    return replace(_dotted(said), weak="tail")
+
+
+@rule("T", "ononly DOTTED")
+def on_dotted_day(_: Context, said: Dotted) -> Period | None:
+    """Am 8.11: nothing else is on it."""
+    return _dotted(said) if said.day_first else None
+
+
+@rule("T", "WEEKDAY DOTTED")
+def weekday_dotted(_: Context, __: int, said: Dotted) -> Period:
+    return _dotted(said)
 
 
 @rule("T", "WEEKENDWORD", "the WEEKENDWORD")

@@ -72,7 +72,7 @@ def join(start: Period, end: Period, context: Context) -> Period:
     "T",
     "from T range the? T",
     "T range the? T",
-    "between T andto the? T",
+    "between the? T andto the? T",
     "from the T range the? T",
 )
 def from_to(context: Context, start: Period, end: Period) -> Period | None:
@@ -164,7 +164,7 @@ def date_to_day_of_year(_: Context, said: MonthDay, last: Num | int, number: int
     return Period("interval", Grain.DAY, start, final)
 
 
-@rule("T", "from NUM range MD comma? YEAR", "from NUM range T")
+@rule("T", "from NUM range MD comma? YEAR", "from NUM dot? range the? T")
 def day_to_date(
     context: Context, first: Num, last: MonthDay | Period, number: int = 0
 ) -> Period | None:
