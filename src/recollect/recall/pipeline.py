@@ -185,7 +185,15 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     allowed, limit = search.request.allowed, settings.rerank_candidates
-    return evidence(search.view, search.query, meaning, pool, allowed, limit)
+    going_on = search.request.now if _goes_on(settings, search) else None
+    return evidence(search.view, search.query, meaning, pool, allowed, limit, going_on)
+
+
+def _goes_on(settings: Settings, search: Search) -> bool:
+    """Whether how lately a memory was told says something: a message goes on with what is going on,
+    unless it names a time itself, or nobody wants recency."""
+    boosts = "boost" not in search.request.without and settings.recency_decay != "none"
+    return boosts and search.query.message and not search.query.windows
 
 
 def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Pool) -> Pool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -88,10 +89,16 @@ def with_cross(known: Mapping[str, Calibration]) -> Calibration:
 
 
 def evidence(
-    view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter, limit: int
+    view: View,
+    query: Query,
+    vector: Floats | None,
+    pool: Pool,
+    allowed: Filter,
+    limit: int,
+    going_on: datetime | None,
 ) -> Pool:
     """The signals that cost little more than has been computed; the talk around a turn is looked at
-    for the first `limit`."""
+    for the first `limit`. A message is `going_on` with things at some time; a question is not."""
     graph = pool.arms.get(Arm.GRAPH)
     nothing = np.zeros(len(pool), np.float32)
     similar = nothing if vector is None else _similarity(view, vector, pool)
@@ -106,6 +113,7 @@ def evidence(
         "window": _window(view, query, pool.columns, allowed),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
         "wish": _wish(view, pool) if query.request else nothing,
+        "lately": nothing if going_on is None else _lately(pool.columns, to_micros(going_on)),
     }
     return change(pool, signals={**pool.signals, **signals})
 
@@ -130,6 +138,16 @@ def _exact(view: View, query: Query, pool: Pool) -> Floats:
 def _wish(view: View, pool: Pool) -> Floats:
     """Which of them say how somebody wants things: what is to be done should be done that way."""
     return (view.keyword_scores((WISH,), pool.keys) > 0).astype(np.float32)
+
+
+AGO = 60  # days until what was told is a third as likely to be what a message goes on with
+
+
+def _lately(columns: Columns, now: int) -> Floats:
+    """From 0.5 for what was told just now down to −0.5 for what was told long ago; 0 undated."""
+    dated = columns.recent != NO_TIME
+    days = np.maximum(now - np.where(dated, columns.recent, now), 0) / DAY
+    return np.where(dated, np.exp(-days / AGO) - 0.5, 0).astype(np.float32)
 
 
 def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:

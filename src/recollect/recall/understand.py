@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from recollect.language.entities import EntityResolver, find_entities
 from recollect.language.entities.technical import technical_spans
+from recollect.language.sentences import sentences
 from recollect.language.terms import (
     content_terms,
     flags,
@@ -85,6 +86,7 @@ class Query:
     causal: bool  # asks for a cause or an effect
     side: int  # which: -1 the cause, +1 the effect, 0 either
     request: bool  # something is to be done, not only remembered
+    message: bool  # of several sentences: it goes on with something, a question looks something up
     time: QueryTime
     window: Window | None
     time_pull: TimePull
@@ -117,6 +119,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         tells_why(request.query),
         _side(request.query),
         is_request(request.query),
+        len(sentences(request.query)) > 1,
         time,
         window,
         _pull(request, time),
