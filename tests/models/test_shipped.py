@@ -17,7 +17,13 @@ from recollect.errors import ModelError
 from recollect.language.passage import passage
 from recollect.models import Embedder, Reranker, load_embedder, load_reranker, maxsim, to_codes
 from recollect.models.onnx import onnx_embedder
-from recollect.models.registry import DEFAULT_EMBEDDER, DEFAULT_RERANKER, WEIGHTS, shipped, shipped_models
+from recollect.models.registry import (
+    DEFAULT_EMBEDDER,
+    DEFAULT_RERANKER,
+    WEIGHTS,
+    shipped,
+    shipped_models,
+)
 
 QUERY = "When did Melanie take her kids to the museum?"
 ANSWER = "June 5, 2022: Melanie: We spent Sunday at the dinosaur exhibit!"

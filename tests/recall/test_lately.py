@@ -1,0 +1,55 @@
+"""A message of several sentences goes on with what is going on: how lately a memory was told counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from recollect import Recollect
+from recollect.recall.result import RecallResult
+
+BANK, NOW = "lately", "2026-06-01"
+MESSAGE = "I am back at my desk. Which chapter of the thesis did we say I would draft?"
+QUESTION = "Which chapter of the thesis did we say I would draft?"
+
+
+@pytest.fixture(scope="module")
+def told(memory: Recollect) -> str:
+    memory.retain(BANK, [
+        {"id": "old", "text": "The user will draft chapter three of the thesis.", "timestamp": "2025-09-03"},
+        {"id": "new", "text": "The user will draft chapter seven of the thesis.", "timestamp": "2026-05-28"},
+    ])  # fmt: skip
+    return BANK
+
+
+def lately(result: RecallResult) -> Sequence[float]:
+    """Of the old one and of the new one."""
+    by_id = {hit.id: hit.scores["lately"] for hit in result}
+    return [by_id["old"], by_id["new"]]
+
+
+def test_a_message_goes_on_with_what_was_told_lately(memory: Recollect, told: str) -> None:
+    old, new = lately(memory.recall(told, MESSAGE, query_timestamp=NOW))
+    assert old < -0.4
+    assert new > 0.4
+
+
+def test_a_question_looks_up_what_was_told_at_any_time(memory: Recollect, told: str) -> None:
+    assert lately(memory.recall(told, QUESTION, query_timestamp=NOW)) == [0, 0]
+
+
+def test_a_message_that_names_a_time_means_that_time(memory: Recollect, told: str) -> None:
+    message = "I am back at my desk. Which chapter did we say in September 2025 I would draft?"
+    assert lately(memory.recall(told, message, query_timestamp=NOW)) == [0, 0]
+
+
+def test_whoever_wants_no_boosts_wants_none_of_this(memory: Recollect, told: str) -> None:
+    result = memory.recall(told, MESSAGE, query_timestamp=NOW, without=["boost"])
+    assert lately(result) == [0, 0]
+
+
+def test_the_explanation_says_that_it_was_told_lately(memory: Recollect, told: str) -> None:
+    best = memory.recall(told, MESSAGE, query_timestamp=NOW).results[0]
+    assert best.id == "new"
+    assert "told lately" in str(best.explanation)
