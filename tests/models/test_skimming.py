@@ -189,9 +189,7 @@ def test_a_recall_takes_what_was_read_ahead_of_it(
         assert len(counting.read) == 1
 
 
-def test_what_goes_wrong_ahead_goes_wrong_where_it_is_asked(
-    tmp_path: Path, real: Embedder
-) -> None:
+def test_what_goes_wrong_ahead_goes_wrong_where_it_is_asked(tmp_path: Path, real: Embedder) -> None:
     class Broken(Counting):
         def skim_queries(self, texts: Sequence[str]) -> Encoded:
             raise ModelError("the weights are gone")
