@@ -44,6 +44,20 @@ def test_a_message_that_names_a_time_means_that_time(memory: Recollect, told: st
     assert lately(memory.recall(told, message, query_timestamp=NOW)) == [0, 0]
 
 
+def test_a_message_cannot_go_on_with_what_was_told_later(memory: Recollect, told: str) -> None:
+    old, new = lately(memory.recall(told, MESSAGE, query_timestamp="2025-09-10"))
+    assert old > 0.3
+    assert new == -4
+
+
+def test_where_all_was_told_later_that_says_nothing(memory: Recollect, told: str) -> None:
+    assert lately(memory.recall(told, MESSAGE, query_timestamp="2024-01-01")) == [0, 0]
+
+
+def test_what_was_told_later_on_the_same_day_is_no_later(memory: Recollect, told: str) -> None:
+    assert lately(memory.recall(told, MESSAGE, query_timestamp="2026-05-27T12:00"))[1] == 0.5
+
+
 def test_whoever_wants_no_boosts_wants_none_of_this(memory: Recollect, told: str) -> None:
     result = memory.recall(told, MESSAGE, query_timestamp=NOW, without=["boost"])
     assert lately(result) == [0, 0]

@@ -30,7 +30,7 @@ MEANING: Mapping[str, str] = {
     "missed": "what of the query is left unmatched, token by token",
     "length": "length, log of tokens",
     "wish": "a standing wish, something is to be done",
-    "lately": "told lately (above 0) or long ago (below 0), and a message goes on with what is going on",
+    "lately": "told lately (above 0), long ago or later (below 0), and a message goes on with what is going on",
     "cross": "cross-encoder",
     "graph": "links to the best hits",
     "window": "inside (above 0) or outside (below 0) the time asked for",

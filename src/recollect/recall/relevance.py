@@ -140,14 +140,19 @@ def _wish(view: View, pool: Pool) -> Floats:
     return (view.keyword_scores((WISH,), pool.keys) > 0).astype(np.float32)
 
 
+LATER = -4.0  # as good as ruled out
 AGO = 60  # days until what was told is a third as likely to be what a message goes on with
 
 
 def _lately(columns: Columns, now: int) -> Floats:
-    """From 0.5 for what was told just now down to −0.5 for what was told long ago; 0 undated."""
-    dated = columns.recent != NO_TIME
-    days = np.maximum(now - np.where(dated, columns.recent, now), 0) / DAY
-    return np.where(dated, np.exp(-days / AGO) - 0.5, 0).astype(np.float32)
+    """From 0.5 for what was told just now down to −0.5 for what was told long ago. A message cannot go on with
+    what was told LATER, though of the same day may bear a later hour. Where all was told later, as of a bank that was
+    filled without times, that says nothing."""
+    days = (now - columns.known_from) / DAY
+    later = days < -1
+    if later.all():
+        return np.zeros(len(days), np.float32)
+    return np.where(later, LATER, np.exp(-np.maximum(days, 0) / AGO) - 0.5).astype(np.float32)
 
 
 def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
