@@ -9,7 +9,7 @@ import pytest
 from recollect import Recollect
 from recollect.recall.result import RecallResult
 
-BANK, NOW = "lately", "2026-06-01"
+BANK, NOW = "lately", "2024-06-01"
 MESSAGE = "I am back at my desk. Which chapter of the thesis did we say I would draft?"
 QUESTION = "Which chapter of the thesis did we say I would draft?"
 
@@ -17,8 +17,8 @@ QUESTION = "Which chapter of the thesis did we say I would draft?"
 @pytest.fixture(scope="module")
 def told(memory: Recollect) -> str:
     memory.retain(BANK, [
-        {"id": "old", "text": "The user will draft chapter three of the thesis.", "timestamp": "2025-09-03"},
-        {"id": "new", "text": "The user will draft chapter seven of the thesis.", "timestamp": "2026-05-28"},
+        {"id": "old", "text": "The user will draft chapter three of the thesis.", "timestamp": "2023-09-03"},
+        {"id": "new", "text": "The user will draft chapter seven of the thesis.", "timestamp": "2024-05-28"},
     ])  # fmt: skip
     return BANK
 
@@ -40,22 +40,28 @@ def test_a_question_looks_up_what_was_told_at_any_time(memory: Recollect, told: 
 
 
 def test_a_message_that_names_a_time_means_that_time(memory: Recollect, told: str) -> None:
-    message = "I am back at my desk. Which chapter did we say in September 2025 I would draft?"
+    message = "I am back at my desk. Which chapter did we say in September 2023 I would draft?"
     assert lately(memory.recall(told, message, query_timestamp=NOW)) == [0, 0]
 
 
 def test_a_message_cannot_go_on_with_what_was_told_later(memory: Recollect, told: str) -> None:
-    old, new = lately(memory.recall(told, MESSAGE, query_timestamp="2025-09-10"))
+    old, new = lately(memory.recall(told, MESSAGE, query_timestamp="2023-09-10"))
     assert old > 0.3
     assert new == -4
 
 
-def test_where_all_was_told_later_that_says_nothing(memory: Recollect, told: str) -> None:
-    assert lately(memory.recall(told, MESSAGE, query_timestamp="2024-01-01")) == [0, 0]
+def test_what_is_to_come_is_not_what_was_told_later(memory: Recollect) -> None:
+    memory.retain("dates", [
+        {"id": "old", "text": "The dentist filled a tooth on the left.", "timestamp": "2023-09-03"},
+        {"id": "new", "text": "The dentist puts a crown on a tooth on the right.", "timestamp": "2190-01-10"},
+    ])  # fmt: skip
+    message = "I have to pack. Which tooth does the dentist see to?"
+    for asked in (None, "2024-01-01"):
+        assert lately(memory.recall("dates", message, query_timestamp=asked))[1] == 0.5
 
 
 def test_what_was_told_later_on_the_same_day_is_no_later(memory: Recollect, told: str) -> None:
-    assert lately(memory.recall(told, MESSAGE, query_timestamp="2026-05-27T12:00"))[1] == 0.5
+    assert lately(memory.recall(told, MESSAGE, query_timestamp="2024-05-27T12:00"))[1] == 0.5
 
 
 def test_whoever_wants_no_boosts_wants_none_of_this(memory: Recollect, told: str) -> None:

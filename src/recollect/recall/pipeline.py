@@ -31,6 +31,7 @@ from recollect.recall.relevance import (
     calibrations,
     evidence,
     judge,
+    lately,
     least_likeness,
     least_similarity,
     settle,
@@ -185,8 +186,11 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     allowed, limit = search.request.allowed, settings.rerank_candidates
-    going_on = search.request.now if _goes_on(settings, search) else None
-    return evidence(search.view, search.query, meaning, pool, allowed, limit, going_on)
+    pool = evidence(search.view, search.query, meaning, pool, allowed, limit)
+    if not _goes_on(settings, search):
+        return pool
+    request = search.request
+    return with_signal(pool, "lately", lately(pool.columns, request.now, request.told_by))
 
 
 def _goes_on(settings: Settings, search: Search) -> bool:

@@ -89,16 +89,10 @@ def with_cross(known: Mapping[str, Calibration]) -> Calibration:
 
 
 def evidence(
-    view: View,
-    query: Query,
-    vector: Floats | None,
-    pool: Pool,
-    allowed: Filter,
-    limit: int,
-    going_on: datetime | None,
+    view: View, query: Query, vector: Floats | None, pool: Pool, allowed: Filter, limit: int
 ) -> Pool:
     """The signals that cost little more than has been computed; the talk around a turn is looked at
-    for the first `limit`. A message is `going_on` with things at some time; a question is not."""
+    for the first `limit`."""
     graph = pool.arms.get(Arm.GRAPH)
     nothing = np.zeros(len(pool), np.float32)
     similar = nothing if vector is None else _similarity(view, vector, pool)
@@ -113,7 +107,7 @@ def evidence(
         "window": _window(view, query, pool.columns, allowed),
         "length": np.log(np.maximum(pool.columns.tokens, 1)).astype(np.float32),
         "wish": _wish(view, pool) if query.request else nothing,
-        "lately": nothing if going_on is None else _lately(pool.columns, to_micros(going_on)),
+        "lately": nothing,
     }
     return change(pool, signals={**pool.signals, **signals})
 
@@ -140,21 +134,6 @@ def _wish(view: View, pool: Pool) -> Floats:
     return (view.keyword_scores((WISH,), pool.keys) > 0).astype(np.float32)
 
 
-LATER = -4.0  # as good as ruled out
-AGO = 60  # days until what was told is a third as likely to be what a message goes on with
-
-
-def _lately(columns: Columns, now: int) -> Floats:
-    """From 0.5 for what was told just now down to −0.5 for what was told long ago. A message cannot go on with
-    what was told LATER, though of the same day may bear a later hour. Where all was told later, as of a bank that was
-    filled without times, that says nothing."""
-    days = (now - columns.known_from) / DAY
-    later = days < -1
-    if later.all():
-        return np.zeros(len(days), np.float32)
-    return np.where(later, LATER, np.exp(-np.maximum(days, 0) / AGO) - 0.5).astype(np.float32)
-
-
 def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
     """The semantic arm's own scores, and the same for what other arms found."""
     found = pool.arms.get(Arm.SEMANTIC)
@@ -164,6 +143,21 @@ def _similarity(view: View, vector: Floats, pool: Pool) -> Floats:
     missing = np.flatnonzero(found.rank == 0)
     scores[missing] = view.similarity(vector, pool.keys[missing])
     return scores
+
+
+LATER = -4.0  # as good as ruled out
+AGO = 60  # days until what was told is a third as likely to be what a message goes on with
+
+
+def lately(columns: Columns, now: datetime, told_by: datetime | None) -> Floats:
+    """From 0.5 for what is told now, or is to come, down to −0.5 for what was told long ago. A message of some
+    time ago cannot go on with what was told after it, by `told_by`; of the same day a memory may bear a later hour."""
+    days = (to_micros(now) - columns.known_from) / DAY
+    share = np.exp(-np.maximum(days, 0) / AGO) - 0.5
+    if told_by is not None:
+        after = (days < -1) & (columns.known_from < to_micros(told_by))
+        share = np.where(after, LATER, share)
+    return share.astype(np.float32)
 
 
 def _window(view: View, query: Query, columns: Columns, allowed: Filter) -> Floats:

@@ -63,6 +63,8 @@ _NO_FLOORS = Floors()
 class RecallRequest:
     query: str
     now: datetime
+    # Where the query was asked some time ago: what had been told by today, but not by then, came after it.
+    told_by: datetime | None = None
     zone: tzinfo | None = None  # of the asker: whose "yesterday" it is
     budget: Budget = "mid"
     max_tokens: int = 4096
@@ -122,6 +124,7 @@ def recall_request(
     return _make_request(
         query=_query(query),
         now=anchor,
+        told_by=_told_by(anchor, now),
         zone=zone_of(as_of if query_timestamp is None else query_timestamp),
         allowed=allowed,
         window=_window(temporal_window),
@@ -129,6 +132,12 @@ def recall_request(
         without=frozenset(without),
         **_options(options),
     )
+
+
+def _told_by(anchor: datetime, clock: datetime) -> datetime | None:
+    """The beginning of today: the same for all that is asked today."""
+    today = clock.replace(hour=0, minute=0, second=0, microsecond=0)
+    return today if anchor < today else None
 
 
 def check_verbosity(verbosity: Any) -> None:
