@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 import recollect
+from recollect.language.script import script_of
 from recollect.models.registry import DEFAULT_EMBEDDER
 from recollect.recall import pipeline
 from recollect.recall.relevance import calibrations
@@ -35,14 +36,19 @@ LANGUAGES = pytest.mark.parametrize(
 )
 
 
-@LANGUAGES
-def test_few_best_hits_of_what_a_small_bank_cannot_know_are_rated_strong(
-    memory: recollect.Recollect, at: int
+@pytest.mark.parametrize("script", sorted({script_of(b["facts"][0]) or "latin" for b in BANKS}))
+def test_few_best_hits_of_what_small_banks_cannot_know_are_rated_strong(
+    memory: recollect.Recollect, script: str
 ) -> None:
-    asked = BANKS[at]["unrelated"]
-    results = [memory.recall(f"{at}", text, query_timestamp=NOW) for text in asked]
+    """By script, as the bias is: of one language alone it may be more (docs/models.md)."""
+    results = [
+        memory.recall(f"{at}", text, query_timestamp=NOW)
+        for at, bank in enumerate(BANKS)
+        if (script_of(bank["facts"][0]) or "latin") == script
+        for text in bank["unrelated"]
+    ]
     best = [result.results[0].band for result in results if result.results]
-    assert best.count(recollect.Band.STRONG) <= len(asked) / 3
+    assert best.count(recollect.Band.STRONG) <= len(results) / 4
 
 
 @LANGUAGES

@@ -432,12 +432,24 @@ def chat(memory: Recollect) -> str:
     return "chat"
 
 
+CLOSED = "Why was the daycare closed in February?"
+
+
+@pytest.mark.xfail(
+    strict=True, reason="recollect-embed-6 and the cross-encoder heed the date of a turn too much"
+)
 def test_a_turn_may_tell_of_another_time_than_its_own(memory: Recollect, chat: str) -> None:
-    query = "Why was the daycare closed in February?"
+    hits = memory.recall(chat, CLOSED, query_timestamp="2026-05-15").results
+    assert hits[0].id == "0"  # said in January
+
+
+def test_a_turn_that_may_tell_of_another_time_is_not_ruled_out(
+    memory: Recollect, chat: str
+) -> None:
     for tags in ([], ["home"]):
         memory.update(chat, "0", tags=tags)
-        hits = memory.recall(chat, query, query_timestamp="2026-05-15").results
-        best = next(hit for hit in hits[:2] if hit.id == "0")  # said in January
+        hits = memory.recall(chat, CLOSED, query_timestamp="2026-05-15").results
+        best = next(hit for hit in hits[:2] if hit.id == "0")
         assert -0.3 < best.scores["window"] < 0
 
 

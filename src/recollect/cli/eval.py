@@ -105,9 +105,8 @@ def eval_(
     report = _measure(session, dataset, options, ks, ablated=ablate, seed=seed)
     try:
         verdicts = judge(rules, report.overall, report.by_category)
-    except (
-        DatasetError
-    ):  # precision, where no answer was "nothing known"; what was measured is wanted
+    except DatasetError:
+        # Precision, where no answer was "nothing known": what was measured is wanted all the same.
         _publish(report, (), session.json, target)
         raise
     _publish(report, verdicts, session.json, target)
