@@ -329,7 +329,12 @@ def main() -> None:
     if "late" in out and not np.isnan(both.x[:, SIGNALS.index("cross")]).all():
         late: dict[str, float] = out["late"]["weights"]
         score = np.nan_to_num(both.x[:, [SIGNALS.index(s) for s in LATE]]) @ list(late.values())
-        for name, words in (("beside", "the turns beside"), ("wish", "standing wishes")):
+        apart = {
+            "beside": "the turns beside",
+            "wish": "standing wishes",
+            "lately": "how lately it was told",
+        }
+        for name, words in apart.items():
             part_of_it = np.nan_to_num(both.x[:, SIGNALS.index(name)]) * late[name]
             report(f"late, without {words}", both, score - part_of_it)
         bias = cross_bias(both, score)
