@@ -49,10 +49,26 @@ def test_realmem_reports_on_its_last_three_personas() -> None:
     assert sum(1 for _ in reported.queries) == 435
 
 
-def test_realmem_asks_as_of_the_day_of_the_query() -> None:
-    query = load(_at("memory/realmem.json.gz")).banks[0].queries[0]
+def test_realmem_asks_before_anything_was_noted_of_the_same_talk() -> None:
+    bank = load(_at("memory/realmem.json.gz")).banks[0]
+    query = bank.queries[0]
     assert query.as_of is not None
-    assert query.as_of.isoformat() == "2025-12-28T23:59:59.999999+00:00"
+    assert query.as_of.isoformat() == "2025-12-28T00:00:59+00:00"
+    own = [u for u in bank.units if u.time and u.time.date() == query.as_of.date()]
+    assert own
+    assert all(u.time is not None and u.time > query.as_of for u in own)
+
+
+def test_realmem_knows_what_answers_when_it_asks() -> None:
+    """Two of the ten people have talks that are dated before talks they follow."""
+    known = [
+        unit.time is not None and query.as_of is not None and unit.time <= query.as_of
+        for bank in load(_at("memory/realmem.json.gz")).banks
+        for query in bank.queries
+        for unit in bank.units
+        if unit.id in query.gold
+    ]
+    assert sum(known) / len(known) > 0.99
 
 
 def test_scifact_reports_on_the_published_validation_claims() -> None:

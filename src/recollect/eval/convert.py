@@ -7,9 +7,10 @@ themselves. The other readers are for the development data beside this repositor
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -202,6 +203,7 @@ def _speaker(turn: Json, key: str) -> str | None:
 # --- conversations in the shared form (RealMem, LifeBench, FriendsQA) ---------------------
 
 
+Talk = tuple[str, str]  # its day, and its name
 _QUESTION_WORDS = ("what", "who", "where", "when", "why", "how")
 
 
@@ -216,12 +218,13 @@ def conversations(groups: Sequence[Json], name: str) -> Dataset:
 
 
 def _conversation_bank(group: Json, *, mask: bool) -> Bank:
+    noted = _noted(group["units"]) if mask else {}
     units = tuple(
         Unit(
             id=str(unit["id"]),
             text=text_of(unit, "text"),
             speaker=None if unit["speaker"] == "#NOTE#" else _speaker(unit, "speaker"),
-            time=read_time(unit["when"]),
+            time=noted.get(_talk(unit)) or read_time(unit["when"]),
             # LifeBench's sessions are kinds of record (sms, call …), not conversations
             session=None
             if unit["session"] in (None, unit["speaker"])
@@ -229,27 +232,43 @@ def _conversation_bank(group: Json, *, mask: bool) -> Bank:
         )
         for unit in group["units"]
     )
-    return Bank(
-        str(group["id"]),
-        units,
-        tuple(_conversation_query(q, mask=mask) for q in group["questions"]),
-    )
+    queries = tuple(_conversation_query(q, noted, mask=mask) for q in group["questions"])
+    return Bank(str(group["id"]), units, queries)
 
 
-def _conversation_query(question: Json, *, mask: bool) -> Query:
+def _noted(units: Sequence[Json]) -> Mapping[Talk, datetime]:
+    """When the notes of each talk were made, by its day and name. They come of the talk, and are dated by
+    the day alone: talks of one day are a minute apart, in the order of the file."""
+    found: dict[Talk, datetime] = {}
+    on = Counter[str]()
+    for talk in dict.fromkeys(map(_talk, units)):
+        day = read_time(talk[0])
+        if day is not None:
+            on[talk[0]] += 1
+            found[talk] = day + timedelta(minutes=on[talk[0]])
+    return found
+
+
+def _talk(record: Json) -> Talk:
+    return str(record.get("when") or ""), str(record.get("session") or "")
+
+
+def _conversation_query(question: Json, noted: Mapping[Talk, datetime], *, mask: bool) -> Query:
     asked = read_time(question.get("when") or question.get("ask_time"), end=True)
     gold = _named(question, "evidence")
     category = str(question["category"])
     if category.islower() and category not in _QUESTION_WORDS:
         category = "other"  # FriendsQA's category is the first word, whatever it is
+    # What is noted of the talk that a message of RealMem belongs to, or of later ones, was not known yet.
+    own = noted.get(_talk(question))
+    known = asked if own is None else own - timedelta(seconds=1)
     return Query(
         id=str(question["id"]),
         text=text_of(question, "question"),
         gold=gold,
         category=category,
         time=asked,
-        # RealMem's memories dated after the query were not known when it was asked
-        as_of=asked if mask else None,
+        as_of=known if mask else None,
         answerable=False if category == "Unanswerable" else (True if gold else None),
     )
 
