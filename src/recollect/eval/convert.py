@@ -218,7 +218,7 @@ def conversations(groups: Sequence[Json], name: str) -> Dataset:
 
 
 def _conversation_bank(group: Json, *, mask: bool) -> Bank:
-    noted = _noted(group["units"]) if mask else {}
+    noted: Mapping[Talk, datetime] = _noted(group["units"]) if mask else {}
     units = tuple(
         Unit(
             id=str(unit["id"]),
