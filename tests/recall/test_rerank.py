@@ -20,7 +20,7 @@ from recollect.language.passage import memory_passage, paired_passage
 from recollect.recall.pipeline import CROSSED, CROSSED_OWN
 from recollect.recall.pool import Pool
 from recollect.recall.relevance import beside, calibrations, sigmoid, spread
-from recollect.recall.rerank import Reading, portions
+from recollect.recall.rerank import Reading, looked_at_first, portions
 from recollect.recall.retrieve import Line
 from recollect.types import Memory
 
@@ -160,6 +160,46 @@ def test_only_the_best_candidates_are_reranked_and_the_rest_keeps_its_score(
     assert len(hits) - len(rest) == 12 < len(hits)
     for hit in rest:
         assert hit.scores["relevance"] == pytest.approx(before[hit.id].scores["relevance"])
+
+
+@given(st.lists(st.floats(0, 1, width=16), min_size=1, max_size=60), st.integers(1, 70))
+def test_half_of_those_looked_at_are_the_likeliest_and_half_the_best_fused(
+    chances: list[float], limit: int
+) -> None:
+    before = pool(chances, [1] * len(chances))
+    after = looked_at_first(before, limit)
+    assert sorted(after.keys.tolist()) == before.keys.tolist()
+    assert after.relevance.tolist() == before.relevance[after.keys - 1].tolist()
+    if limit >= len(chances):
+        assert after.keys.tolist() == before.keys.tolist()
+        return
+    looked, rest = after.keys[:limit].tolist(), after.keys[limit:].tolist()
+    assert looked == sorted(looked)  # both as they were fused
+    assert rest == sorted(rest)
+    ranked = sorted(before.keys.tolist(), key=lambda key: (-before.relevance[key - 1], key))
+    likely = set(ranked[: limit // 2])
+    fused = [key for key in before.keys.tolist() if key not in likely]
+    assert set(looked) == likely | set(fused[: limit - limit // 2])
+
+
+def test_what_matches_well_is_reranked_however_late_it_was_fused(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    """Only one arm found it, far down; two arms found the others."""
+    few, options = reopen(rerank_candidates=4), {"query_timestamp": ANCHOR, "min_score": 0.0}
+    plain = few.recall(diary, QUERY, without=["rerank", "boost"], **options).results
+    likeliest = sorted(plain, key=lambda h: -h.scores["relevance"])[:2]
+    looked = {h.id for h in few.recall(diary, QUERY, **options) if "late" in h.scores}
+    assert {h.id for h in likeliest} <= looked
+    fused = sorted(plain, key=lambda h: -h.scores["fused"])
+    assert fused[0].id in looked
+    ranked = few.recall(diary, QUERY, **options).results
+    left = next(h for h in ranked if h.id not in looked)
+    why = few.why(diary, QUERY, left.id, **options)
+    said = next(stage for stage in why.stages if stage.stage == "rerank")
+    assert "the 2 likeliest by then" in (said.needed or "")
+    at = next(stage for stage in why.stages if stage.stage == "fuse").numbers["rank"]
+    assert at == 1 + sum(h.scores["fused"] > left.scores["fused"] for h in fused)
 
 
 class Reader:

@@ -14,7 +14,8 @@ from recollect.types import Chunk
 
 
 def order(pool: Pool) -> NDArray[np.int64]:
-    """Rows of the pool, best final score first; ties by fused score, then by key, as they stand."""
+    """Rows of the pool, best final score first; ties as they stand: what models looked at first,
+    then by fused score, then by key."""
     worse = -pool.final
     rows = worse.argsort()  # a third of what a stable sort takes
     ordered = worse[rows]

@@ -43,6 +43,7 @@ from recollect.recall.rerank import (
     Reading,
     cross_encode,
     late_interaction,
+    looked_at_first,
     portions,
     scoring,
     with_signal,
@@ -270,6 +271,8 @@ def _rerank(
     first = judge(pool, known["first"])
     if not _reranks(settings, search.request) or not len(pool):
         return first, known["first"]
+    if settings.fusion != "rrf":
+        first = looked_at_first(first, settings.rerank_candidates)
     if line.overdue or found.vector is None:
         reason = "the deadline came first" if line.overdue else "the query was not embedded"
         run.degrade("rerank", reason)

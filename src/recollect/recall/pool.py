@@ -118,6 +118,7 @@ class Pool:
             columns=self.columns.only(rows),
             signals={name: column.take(rows) for name, column in self.signals.items()},
             terms={name: column.take(rows) for name, column in self.terms.items()},
+            logit=self.logit[rows] if len(self.logit) else self.logit,  # none of ranks alone
             relevance=self.relevance[rows],
             calibration=self.calibration,
             rest=None if self.rest is None else self.rest.only(rows),

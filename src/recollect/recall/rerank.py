@@ -20,6 +20,22 @@ from recollect.storage.base import Filter, Floats, View
 from recollect.storage.ranking import distinct
 
 
+def looked_at_first(pool: Pool, limit: int) -> Pool:
+    """With the `limit` candidates that models look at in front: half of them the most relevant by the
+    signals there are, the rest the best by fusion; each in the order of the pool.
+
+    Ranks alone would fill them: with a hundred candidates from each of four arms, what only one arm
+    found, however well it matches, is behind what two found at their ends.
+    """
+    if len(pool) <= limit:
+        return pool
+    likely = np.argsort(-pool.relevance, kind="stable")[: limit // 2]
+    chosen = np.zeros(len(pool), np.bool_)
+    chosen[likely] = True
+    chosen[np.flatnonzero(~chosen)[: limit - len(likely)]] = True
+    return pool.only(np.argsort(~chosen, kind="stable"))
+
+
 def late_interaction(
     view: View, query_tokens: NDArray[np.int8], dimensions: int, pool: Pool, limit: int
 ) -> Pool:

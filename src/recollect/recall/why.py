@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from recollect.config import Settings
 from recollect.errors import NotFound
 from recollect.language.passage import said
 from recollect.recall.answer import Ranked, considered, lowest, offered, packed, taken
@@ -275,13 +276,10 @@ def _not_found(ranked: Ranked) -> StageVerdict:
 
 
 def _fused(ranked: Ranked, row: int) -> StageVerdict:
-    score = float(ranked.pool.fused[row])
-    return StageVerdict(
-        "fuse",
-        True,
-        f"rank {row + 1} of {len(ranked.pool)} with {score:.4f}",
-        numbers={"rank": row + 1, "score": score},
-    )
+    fused = ranked.pool.fused
+    score, rank = float(fused[row]), int(np.count_nonzero(fused > fused[row])) + 1
+    says = f"rank {rank} of {len(ranked.pool)} with {score:.4f}"
+    return StageVerdict("fuse", True, says, numbers={"rank": rank, "score": score})
 
 
 def _reranked(ranked: Ranked, row: int, with_: Recalling, run: Run) -> StageVerdict:
@@ -293,10 +291,16 @@ def _reranked(ranked: Ranked, row: int, with_: Recalling, run: Run) -> StageVerd
     for failed in run.degraded:
         if failed.part in RERANKERS:
             says += f"; without {failed.part}: {failed.reason}"
-    needed = (
-        None if seen or late is None else f"a fused rank within {with_.settings.rerank_candidates}"
-    )
-    return StageVerdict("rerank", True, says, needed, {"relevance": relevance})
+    need = None if seen or late is None else _to_be_read(with_.settings)
+    return StageVerdict("rerank", True, says, need, {"relevance": relevance})
+
+
+def _to_be_read(settings: Settings) -> str:
+    """What a candidate needs to be looked at by the rerankers."""
+    limit = settings.rerank_candidates
+    if settings.fusion == "rrf":
+        return f"a fused rank within {limit}"
+    return f"to be among the {limit} that are looked at: the {limit // 2} likeliest by then, and the best fused"
 
 
 def _bridged(view: View, ranked: Ranked, row: int) -> list[StageVerdict]:
