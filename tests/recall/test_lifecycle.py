@@ -111,6 +111,42 @@ def test_before_it_was_replaced_the_old_value_is_the_answer(
     assert (hit.id, hit.scores["lifecycle_factor"]) == ("was", 1.0)
 
 
+def test_the_value_that_held_at_the_time_asked_about_is_the_answer(
+    memory: Recollect, moved_on: str
+) -> None:
+    def first(query: str) -> tuple[str, float]:
+        hits = memory.recall(moved_on, query, query_timestamp="2026-11-15").results
+        was = next(hit for hit in hits if hit.id == "was")
+        return hits[0].id, was.scores["lifecycle_factor"]
+
+    assert first("Where did Alice work in March 2026?") == ("was", 1.0)
+    assert first("Where did Alice work in May 2026?") == ("is", 0.5)
+    assert first("Where has Alice worked since March 2026?") == ("is", 0.5)
+
+
+def test_a_successor_holds_from_when_it_began_though_it_was_told_later(memory: Recollect) -> None:
+    bank = "told-later"
+    memory.retain(
+        bank,
+        [
+            {"id": "was", "text": "The keeper is Odile.", "timestamp": "2024-02-03"},
+            {
+                "id": "is",
+                "text": "Bertram looks after the warehouse.",
+                "timestamp": "2025-05-05",
+            },
+        ],
+    )
+    memory.supersede(bank, "was", "is")  # today
+
+    def stands(query: str) -> float:
+        hits = memory.recall(bank, query, min_score=0.0)
+        return next(hit for hit in hits if hit.id == "was").scores["lifecycle_factor"]
+
+    assert stands("Who was the keeper in June 2025?") == pytest.approx(0.5)
+    assert stands("Who was the keeper in June 2024?") == 1.0
+
+
 def test_expired_stands_behind_fresh(memory: Recollect) -> None:
     memory.retain(
         "expiry",

@@ -50,7 +50,7 @@ from recollect.recall.rerank import (
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.spelling import as_held
-from recollect.recall.succeed import succeed
+from recollect.recall.succeed import asked_until, succeed
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
 from recollect.recall.understand import Query, by_event, understand
@@ -147,9 +147,10 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
             rest = _rest(with_, query, line) if deep and query.entities else None
             pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
+        until = asked_until(request.now, query.windows)
         if calibration is not None:
-            pool = settle(succeed(view, pool, request))
-        pool = _boosted(with_.settings, request, query, pool)
+            pool = settle(succeed(view, pool, request.allowed.as_of, until))
+        pool = _boosted(with_.settings, request, query, pool, until)
         rows = order(pool)
     with run.stage("answerable") as span:
         best, model = asked_for(pool, rows), with_.embedder.name
@@ -200,7 +201,9 @@ def _goes_on(settings: Settings, search: Search) -> bool:
     return boosts and search.query.message and not search.query.windows
 
 
-def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Pool) -> Pool:
+def _boosted(
+    settings: Settings, request: RecallRequest, query: Query, pool: Pool, until: int
+) -> Pool:
     if "boost" in request.without:
         pool = replace(pool, final=pool.relevance)
     else:
@@ -213,6 +216,7 @@ def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Poo
             _order(query),
             settings.recency_decay,
             settings.superseded_factor,
+            until,
         )
         pool = stand_back(pool)
     return in_time(pool) if query.time_pull.alone else pool

@@ -2,43 +2,57 @@
 
 "Where does Alice work?" is in the words of "Alice works at Google", and not in those of "Alice left
 Google and joined Meta". The old value stands back, but by a factor only; so its successor is lent the
-relevance that the old one has.
+relevance that the old one has. "Where did Alice work in 2024?" asks for the value that held then: what
+had not been replaced by the end of that time does not stand back, and its successor is lent nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
 from recollect.language.dates import to_micros
 from recollect.recall.pool import Pool, Support
-from recollect.recall.request import RecallRequest
-from recollect.storage.base import View
-from recollect.types import State
+from recollect.storage.base import NO_TIME, View
+from recollect.types import State, Window
 
 LENT = 0.9
 OLD = 8  # the best of what was replaced; a bank may be full of it
 _SUPERSEDED = tuple(State).index(State.SUPERSEDED)
 
 
-def succeed(view: View, pool: Pool, request: RecallRequest) -> Pool:
+def asked_until(now: datetime, windows: Iterable[Window]) -> int:
+    """The last moment asked about: "in 2024" ends with 2024, and nothing ends later than now."""
+    ends = [to_micros(window.end) - 1 for window in windows if window.end is not None]
+    closed = ends and len(ends) == len(tuple(windows))
+    return min(to_micros(now), max(ends)) if closed else to_micros(now)
+
+
+def succeed(view: View, pool: Pool, as_of: int | None, until: int) -> Pool:
     """Successors that are candidates themselves: those that are not lack more than words."""
     columns = pool.columns
-    replaced = (columns.state == _SUPERSEDED) & (columns.known_until <= to_micros(request.now))
-    old = np.flatnonzero(replaced)
+    old = np.flatnonzero(columns.state == _SUPERSEDED)
     if not len(old):
         return pool
     old = old[np.argsort(-pool.relevance[old], kind="stable")][:OLD]
     given = np.zeros(len(pool), np.float32) if pool.support is None else pool.support.given.copy()
-    held = view.load(pool.keys[old].tolist())
+    held, known_until = view.load(pool.keys[old].tolist()), columns.known_until.copy()
     for row in old.tolist():
         memory = held.get(int(pool.keys[row]))
         by = None if memory is None else memory.superseded_by
-        key = None if by is None else view.key_of(by, request.allowed.as_of)
+        key = None if by is None else view.key_of(by, as_of)
         at = None if key is None else pool.at(key)
-        if at is not None:
+        if at is None:
+            continue
+        began = columns.happened_from[at]  # "since May", though it was told in August
+        if began != NO_TIME:
+            known_until[row] = min(known_until[row], began)
+        if known_until[row] <= until:
             given[at] = max(given[at], LENT * pool.relevance[row])
+    pool = replace(pool, columns=replace(columns, known_until=known_until))
     own = pool.relevance if pool.support is None else pool.support.own
     support = Support(given, own)
     return replace(pool, support=support, relevance=support.either()) if given.any() else pool
