@@ -10,6 +10,7 @@ from recollect.language.entities.kinds import kind_of, looks_like_person
 from recollect.language.entities.lexicon import (
     CALENDAR,
     FUNCTION_WORDS,
+    GROUPS,
     NO_OF,
     NUMBERED,
     ROMAN,
@@ -126,7 +127,8 @@ def _trim(
     if end - start == 1 and words[start].folded in ROMAN:
         return end, end
     if end - start > 1 and _headline(text, words[start:end]):
-        return end, end
+        called = words[end - 1].folded in GROUPS and _determined(words, start)
+        return (start, end) if called and not shouting else (end, end)
     return start, end
 
 
@@ -174,12 +176,25 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return word.opens and size == 1 and bool(_INTERJECTION.fullmatch(word.folded))
     if _loud(word):
         return True
+    if size == 1 and not word.opens and not shouting and _calls(words, index):
+        return False  # "the Meridian group", whatever else a meridian is
     if word.opens or shouting:
         # A word that is sometimes part of a name ("Red Hat") keeps its place before a capital.
         return size == 1 or not often
     return size == 1
 
 
+def _calls(words: Sequence[Word], index: int) -> bool:
+    """Whether a capitalised word says which team or project is meant."""
+    after = words[index + 1] if index + 1 < len(words) else None
+    return _determined(words, index) and after is not None and after.text in GROUPS
+
+
+def _determined(words: Sequence[Word], index: int) -> bool:
+    return index > 0 and (words[index - 1].folded in _WHICH or words[index - 1].possessive)
+
+
+_WHICH = frozenset({"the", "our", "my", "your", "their", "his", "her"})
 # "Uhh", "Whoo", "Heh".
 _INTERJECTION = re.compile(
     r"[aeouhmwy]{2,7}|h+e+h+|w+h?o+a?h*|(?:ha|he|la|na)+h?|u+g+h+|p+[fs]+t+|s+h+|g+r+|g'night"

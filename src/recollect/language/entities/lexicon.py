@@ -125,6 +125,9 @@ NUMBERED = _words(
     apollo type model mark world formula area section pier dock bay warehouse server cluster"""
 )
 
+# What is called by a name of its own: a capitalised everyday word before it is that name.
+GROUPS = _words("team group squad crew project initiative programme program")
+
 _SPEECH = """said says told tells asked asks replied replies answered wrote writes thinks thought
     thinks believes wants wanted likes liked loves loved hates hated prefers preferred works worked
     lives lived moved went goes came comes joined left met meets called calls texted emailed sent
