@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from recollect.language.entities.gazetteer import common_words, given_names, name_like_words, usage
+from recollect.language.entities.gazetteer import (
+    common_words,
+    foreign_openers,
+    given_names,
+    name_like_words,
+    usage,
+)
 from recollect.language.entities.kinds import kind_of, looks_like_person
 from recollect.language.entities.lexicon import (
     CALENDAR,
     FUNCTION_WORDS,
+    GERMAN_CALENDAR,
     GROUPS,
     NO_OF,
     NUMBERED,
@@ -164,8 +171,12 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return False  # "Room 102 is closed": the number shows that the capital is not grammar's
     if word.folded in FUNCTION_WORDS or word.folded in CALENDAR or len(word.text) < 2:
         return True
-    if size == 1 and word.folded in TITLES:
+    if size == 1 and (word.folded in TITLES or word.text.lower() in GERMAN_CALENDAR):
         return True
+    if word.opens and not _loud(word):
+        begins = foreign_openers().get(word.text.lower())
+        if begins is not None and (size == 1 or not begins):
+            return True  # "Wir ziehen um", "Quand Camille arrive"
     often = usage(word.folded)
     if word.folded in given_names() and not shouting:
         if often is None and word.folded not in name_like_words():

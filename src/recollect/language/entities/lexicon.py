@@ -47,6 +47,12 @@ CALENDAR = _words(
     hanukkah ramadan diwali new-year"""
 )
 
+# Written with a capital wherever they stand; some are surnames beside another name.
+GERMAN_CALENDAR = _words(
+    """montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag januar februar märz juni
+    juli oktober dezember uhr"""
+)
+
 # Peoples and languages: names of a sort, told apart so that they never become a person.
 DEMONYMS = _words(
     """african afghan albanian algerian american arab arabic argentine argentinian armenian asian
