@@ -15,11 +15,13 @@ from recollect.language.entities.gazetteer import (
 from recollect.language.entities.kinds import kind_of, looks_like_person
 from recollect.language.entities.lexicon import (
     CALENDAR,
+    CALLED,
     FUNCTION_WORDS,
     GERMAN_CALENDAR,
     GROUPS,
     NO_OF,
     NUMBERED,
+    RELATIONS,
     ROMAN,
     TITLES,
 )
@@ -187,8 +189,9 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return word.opens and size == 1 and bool(_INTERJECTION.fullmatch(word.folded))
     if _loud(word):
         return True
-    if size == 1 and not word.opens and not shouting and _calls(words, index):
-        return False  # "the Meridian group", whatever else a meridian is
+    alone = size == 1 and not word.opens and not shouting
+    if alone and (_calls(words, index) or _introduced(words, index)):
+        return False  # "the Meridian group", "a cat called Pepper", whatever else these are
     if word.opens or shouting:
         # A word that is sometimes part of a name ("Red Hat") keeps its place before a capital.
         return size == 1 or not often
@@ -203,6 +206,14 @@ def _calls(words: Sequence[Word], index: int) -> bool:
 
 def _determined(words: Sequence[Word], index: int) -> bool:
     return index > 0 and (words[index - 1].folded in _WHICH or words[index - 1].possessive)
+
+
+def _introduced(words: Sequence[Word], index: int) -> bool:
+    """Whether a name is announced: "a cat called Pepper", "my friend Mats", "her boss is Brook"."""
+    before = [word.text for word in words[max(index - 2, 0) : index]]
+    if before[-1:] in (["is"], ["was"]):
+        return before[0] in RELATIONS
+    return bool(before) and (before[-1] in CALLED or before[-1] in RELATIONS)
 
 
 _WHICH = frozenset({"the", "our", "my", "your", "their", "his", "her"})

@@ -134,6 +134,14 @@ NUMBERED = _words(
 # What is called by a name of its own: a capitalised everyday word before it is that name.
 GROUPS = _words("team group squad crew project initiative programme program")
 
+# After these a capitalised everyday word is a name.
+CALLED = _words("called named nicknamed codenamed dubbed")
+RELATIONS = _words(
+    """friend colleague coworker roommate neighbor neighbour boss manager partner wife husband
+    boyfriend girlfriend fiancé fiancée fiance fiancee son daughter brother sister mother father
+    cousin uncle aunt nephew niece dog cat puppy kitten horse pony parrot hamster"""
+)
+
 _SPEECH = """said says told tells asked asks replied replies answered wrote writes thinks thought
     thinks believes wants wanted likes liked loves loved hates hated prefers preferred works worked
     lives lived moved went goes came comes joined left met meets called calls texted emailed sent
