@@ -50,7 +50,7 @@ from recollect.recall.rerank import (
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.spelling import as_held
-from recollect.recall.succeed import asked_until, succeed
+from recollect.recall.succeed import asked_until, lasting, succeed
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
 from recollect.recall.understand import Query, by_event, understand
@@ -185,6 +185,8 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     as_of = search.request.allowed.as_of
     if as_of is not None:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
+    if search.query.windows and not search.query.time_pull.alone:
+        pool = lasting(search.view, pool, as_of, search.request.now)
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     allowed, limit = search.request.allowed, settings.rerank_candidates
     pool = evidence(search.view, search.query, meaning, pool, allowed, limit)

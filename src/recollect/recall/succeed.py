@@ -17,10 +17,11 @@ import numpy as np
 from recollect.language.dates import to_micros
 from recollect.recall.pool import Pool, Support
 from recollect.storage.base import NO_TIME, View
-from recollect.types import State, Window
+from recollect.types import Memory, State, Window
 
 LENT = 0.9
 OLD = 8  # the best of what was replaced; a bank may be full of it
+MANY = 50  # of those whose times are looked up
 _SUPERSEDED = tuple(State).index(State.SUPERSEDED)
 
 
@@ -29,6 +30,34 @@ def asked_until(now: datetime, windows: Iterable[Window]) -> int:
     ends = [to_micros(window.end) - 1 for window in windows if window.end is not None]
     closed = ends and len(ends) == len(tuple(windows))
     return min(to_micros(now), max(ends)) if closed else to_micros(now)
+
+
+def lasting(view: View, pool: Pool, as_of: int | None, now: datetime) -> Pool:
+    """A value that was replaced held from when it was told until then, and what replaced it holds since:
+    of a time in between, they tell as much as what happened in it."""
+    columns = pool.columns
+    old = np.flatnonzero((columns.state == _SUPERSEDED) & (columns.happened_from != NO_TIME))[:MANY]
+    if not len(old):
+        return pool
+    held = view.load(pool.keys[old].tolist())
+    start, end = columns.happened_from.copy(), columns.happened_until.copy()
+    for row in old.tolist():
+        at = _successor(view, pool, held.get(int(pool.keys[row])), as_of)
+        ended = int(columns.known_until[row])
+        if at is not None and columns.happened_from[at] != NO_TIME:
+            ended = min(ended, int(columns.happened_from[at]))
+            if columns.state[at] != _SUPERSEDED:
+                start[at] = min(start[at], columns.known_from[at])
+                end[at] = max(end[at], to_micros(now))
+        start[row], end[row] = min(start[row], columns.known_from[row]), max(end[row], ended)
+    return replace(pool, columns=replace(columns, happened_from=start, happened_until=end))
+
+
+def _successor(view: View, pool: Pool, memory: Memory | None, as_of: int | None) -> int | None:
+    """The row of what replaced a memory, if that is a candidate."""
+    by = None if memory is None else memory.superseded_by
+    key = None if by is None else view.key_of(by, as_of)
+    return None if key is None else pool.at(key)
 
 
 def succeed(view: View, pool: Pool, as_of: int | None, until: int) -> Pool:
@@ -41,10 +70,7 @@ def succeed(view: View, pool: Pool, as_of: int | None, until: int) -> Pool:
     given = np.zeros(len(pool), np.float32) if pool.support is None else pool.support.given.copy()
     held, known_until = view.load(pool.keys[old].tolist()), columns.known_until.copy()
     for row in old.tolist():
-        memory = held.get(int(pool.keys[row]))
-        by = None if memory is None else memory.superseded_by
-        key = None if by is None else view.key_of(by, as_of)
-        at = None if key is None else pool.at(key)
+        at = _successor(view, pool, held.get(int(pool.keys[row])), as_of)
         if at is None:
             continue
         began = columns.happened_from[at]  # "since May", though it was told in August
