@@ -390,6 +390,22 @@ def test_alices_managers_team_is_found_over_three_hops(memory: Recollect, office
     assert "hop3" in [h.id for h in result.results[:5]]
 
 
+def test_a_chain_leads_over_a_group_called_by_an_everyday_word(memory: Recollect) -> None:
+    memory.retain(
+        "meridian",
+        [
+            "Priya's manager is Tomás Oliveira.",
+            "Tomás Oliveira leads the Meridian group.",
+            {"id": "answer", "text": "The Meridian group is building the claims warehouse."},
+            "Jonas plays chess with Tomás Oliveira.",
+            "Mei Lin is building a shed.",
+        ],
+        timestamp="2026-01-05",
+    )
+    result = memory.recall("meridian", "What is Priya's manager's group building?", budget="high")
+    assert result.results[0].id == "answer"
+
+
 def test_a_walk_prefers_the_chain_to_rivals_of_the_same_form(memory: Recollect) -> None:
     """Twenty other teams worked on something, too; only one is that of Alice's manager."""
     who = ["Nora", "Owen", "Petra", "Quinn", "Rosa", "Sven", "Tara", "Umar", "Vera", "Will"]

@@ -111,6 +111,68 @@ def test_before_it_was_replaced_the_old_value_is_the_answer(
     assert (hit.id, hit.scores["lifecycle_factor"]) == ("was", 1.0)
 
 
+def test_the_value_that_held_at_the_time_asked_about_is_the_answer(
+    memory: Recollect, moved_on: str
+) -> None:
+    def first(query: str) -> tuple[str, float]:
+        hits = memory.recall(moved_on, query, query_timestamp="2026-11-15").results
+        was = next(hit for hit in hits if hit.id == "was")
+        return hits[0].id, was.scores["lifecycle_factor"]
+
+    assert first("Where did Alice work in March 2026?") == ("was", 1.0)
+    assert first("Where did Alice work in May 2026?") == ("is", 0.5)
+    assert first("Where has Alice worked since March 2026?") == ("is", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Who was Mei's manager in March 2025?", "bo"),
+        ("Who was Mei's manager in October 2025?", "cleo"),
+        ("What broke in October 2025?", "boiler"),
+    ],
+)
+def test_a_value_counts_for_all_the_time_that_it_held(
+    memory: Recollect, query: str, answer: str
+) -> None:
+    memory.retain(
+        "held-then",
+        [
+            {"id": "bo", "text": "Mei's manager is Bo Lund.", "timestamp": "2025-01-10"},
+            {"id": "kiln", "text": "The kiln was repaired.", "timestamp": "2025-03-09"},
+            {"id": "cleo", "text": "Mei's manager is Cleo Sand.", "timestamp": "2025-06-10"},
+            {"id": "boiler", "text": "The old boiler broke.", "timestamp": "2025-10-09"},
+            {"id": "rent", "text": "The rent went up.", "timestamp": "2025-10-10"},
+        ],
+    )
+    result = memory.recall("held-then", query, query_timestamp="2026-03-10")
+    assert not result.nothing_known
+    assert result.results[0].id == answer
+
+
+def test_a_successor_holds_from_when_it_began_though_it_was_told_later(memory: Recollect) -> None:
+    bank = "told-later"
+    memory.retain(
+        bank,
+        [
+            {"id": "was", "text": "The keeper is Odile.", "timestamp": "2024-02-03"},
+            {
+                "id": "is",
+                "text": "Bertram looks after the warehouse.",
+                "timestamp": "2025-05-05",
+            },
+        ],
+    )
+    memory.supersede(bank, "was", "is")  # today
+
+    def stands(query: str) -> float:
+        hits = memory.recall(bank, query, min_score=0.0)
+        return next(hit for hit in hits if hit.id == "was").scores["lifecycle_factor"]
+
+    assert stands("Who was the keeper in June 2025?") == pytest.approx(0.5)
+    assert stands("Who was the keeper in June 2024?") == 1.0
+
+
 def test_expired_stands_behind_fresh(memory: Recollect) -> None:
     memory.retain(
         "expiry",

@@ -29,6 +29,7 @@ def request(query: str = "Where is Alice?", **options: Any):
 BAD: list[tuple[str, dict[str, Any]]] = [
     ("empty query", {"query": ""}),
     ("blank query", {"query": " \n\t "}),
+    ("query of which nothing is seen", {"query": "\u200b \x00\ufeff"}),
     ("query that is no text", {"query": 7}),
     ("query that is bytes", {"query": b"Alice"}),
     ("query over 500 tokens", {"query": "word " * 600}),

@@ -207,6 +207,8 @@ CHANGES = [
     ("My dog's name is Rex", "My dog's name is Fido"),
     ("Alice studies at Stanford University", "Alice transferred to Harvard University"),
     ("Our default branch is master", "Our default branch was renamed to main"),
+    ("My manager is Mr. Ott.", "My manager is Mr. Klein."),
+    ("I live in St. Gallen.", "I live in St. Louis now."),
 ]  # fmt: skip
 
 
@@ -304,6 +306,7 @@ TOGETHER = [
     ("The deadline is Friday", "The deadline is tight"),
     ("Our budget is 5000", "Alice has updated our budget to include travel"),
     ("Alice uses Slack for her team", "Alice uses Zoom for her team"),
+    ("My manager is Mr. Ott.", "My manager is Ott."),
 ]
 
 

@@ -34,8 +34,9 @@ def boost(
     order: str | None,
     decay: str,
     superseded: float,
+    until: int | None = None,
 ) -> Pool:
-    """final = relevance × every factor."""
+    """final = relevance × every factor. `until` is the last moment asked about, else now."""
     columns, at = pool.columns, to_micros(now)
     # "after Alice joined": what counts is the distance from that, not from today.
     decay = "none" if window is not None and window.near is not None else decay
@@ -45,7 +46,9 @@ def boost(
         "temporal": plain if window is None else _nudge("temporal", closeness(columns, window)),
         "proof": _nudge("proof", proof(columns)) if _observed(columns).any() else plain,
         "order": plain if order is None else _nudge("order", timeline(columns, order)),
-        "lifecycle": _current(columns, at, superseded, lifecycle(columns, at)),
+        "lifecycle": _current(
+            columns, at if until is None else until, superseded, lifecycle(columns, at)
+        ),
     }
     final = pool.relevance
     for factor in factors.values():
@@ -159,9 +162,9 @@ def lifecycle(columns: Columns, now: int) -> Floats:
     return np.where(over, FACTOR[Freshness.EXPIRED], factor).astype(np.float32)
 
 
-def _current(columns: Columns, now: int, superseded: float, factor: Floats) -> Floats:
+def _current(columns: Columns, until: int, superseded: float, factor: Floats) -> Floats:
     """A value that was replaced (by the time asked about) stands back behind its successor."""
     replaced = columns.state == _STATES.index(State.SUPERSEDED)
     if replaced.any():
-        factor = np.where(replaced & (columns.known_until <= now), factor * superseded, factor)
+        factor = np.where(replaced & (columns.known_until <= until), factor * superseded, factor)
     return factor

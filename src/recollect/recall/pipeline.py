@@ -51,7 +51,7 @@ from recollect.recall.rerank import (
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.spelling import as_held
-from recollect.recall.succeed import succeed
+from recollect.recall.succeed import asked_until, lasting, succeed
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
 from recollect.recall.understand import Query, by_event, understand
@@ -148,9 +148,10 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
             rest = _rest(with_, query, line) if deep and query.entities else None
             pool = follow(view, query, pool, request.allowed, rest)
     with run.stage("boost"):
+        until = asked_until(request.now, query.windows)
         if calibration is not None:
-            pool = settle(succeed(view, pool, request))
-        pool = _boosted(with_.settings, request, query, pool)
+            pool = settle(succeed(view, pool, request.allowed.as_of, until))
+        pool = _boosted(with_.settings, request, query, pool, until)
         rows = order(pool)
     with run.stage("answerable") as span:
         best, model = asked_for(pool, rows), with_.embedder.name
@@ -185,6 +186,8 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     as_of = search.request.allowed.as_of
     if as_of is not None:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
+    if search.query.windows and not search.query.time_pull.alone:
+        pool = lasting(search.view, pool, as_of, search.request.now)
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     allowed, limit = search.request.allowed, settings.rerank_candidates
     pool = evidence(search.view, search.query, meaning, pool, allowed, limit)
@@ -201,7 +204,9 @@ def _goes_on(settings: Settings, search: Search) -> bool:
     return boosts and search.query.message and not search.query.windows
 
 
-def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Pool) -> Pool:
+def _boosted(
+    settings: Settings, request: RecallRequest, query: Query, pool: Pool, until: int
+) -> Pool:
     if "boost" in request.without:
         pool = replace(pool, final=pool.relevance)
     else:
@@ -214,6 +219,7 @@ def _boosted(settings: Settings, request: RecallRequest, query: Query, pool: Poo
             _order(query),
             settings.recency_decay,
             settings.superseded_factor,
+            until,
         )
         pool = stand_back(pool)
     return in_time(pool) if query.time_pull.alone else pool

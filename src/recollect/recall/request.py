@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
@@ -24,6 +25,7 @@ MAX_QUERY_TOKENS = 500
 MAX_QUERY_CHARACTERS = (
     20 * MAX_QUERY_TOKENS
 )  # a run of blanks or dashes is few tokens, and read all the same
+UNSEEN = ("Zs", "Zl", "Zp", "Cc", "Cf")  # spaces, control characters, joiners
 DEEPEST_GROUP = 32  # tag groups in each other: far more than anybody writes by hand
 LONGEST_MS = TIMEOUT_MAX * 1000  # nobody can wait longer
 LARGEST_FLOOR = 3e38  # more than any score; scores have single precision
@@ -169,7 +171,7 @@ def configured(
 def _query(query: str) -> str:
     if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"the query is a {type(query).__name__}", hint="ask with a text")
-    if not query.strip():
+    if all(unicodedata.category(each) in UNSEEN for each in query):
         raise InvalidInput(
             "the query is empty", hint='ask something, for example "Where does Alice work?"'
         )

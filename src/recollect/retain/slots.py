@@ -39,8 +39,13 @@ _UNSURE = re.compile(
     r"|before|formerly|previously|ex-\w+|former|like (?:a|he|she|it)|seems?|rumou?r\w*|allegedly|won't)\b|\w+n['’]t\b",
     re.IGNORECASE,
 )
+# "Dr. Klein", "St. Gallen", "J. R. Ewing": the full stop is the title's or the initial's.
+_SHORTENED = "".join(
+    rf"(?<!\b{title})" for title in ("mr", "ms", "mrs", "dr", "prof", "st", "mt", "ft", r"[^\W\d_]")
+)
 _VALUE_END = re.compile(
-    r"[;!?]|\.(?=\s|$)|,(?! (?:inc|llc|ltd|\d{4}\b|[A-Z][\w.]+$))|\s[—–-]\s|\s\(|\s(?:because|but|so that|so|after|when|while|where|which|who|though"
+    rf"[;!?]|{_SHORTENED}\.(?=\s|$)"
+    r"|,(?! (?:inc|llc|ltd|\d{4}\b|[A-Z][\w.]+$))|\s[—–-]\s|\s\(|\s(?:because|but|so that|so|after|when|while|where|which|who|though"
     r"|although|as well|until|thanks|and (?:i|he|she|it|we|they|is|has|was|works?|lives?|loves?|likes?)"
     r"|with (?:my|his|her|their)|instead of|rather than|for (?:now|the|about|\d)|to be)\b",
     re.IGNORECASE,

@@ -5,13 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from recollect.language.entities.gazetteer import common_words, given_names, name_like_words, usage
+from recollect.language.entities.gazetteer import (
+    common_words,
+    foreign_openers,
+    given_names,
+    name_like_words,
+    usage,
+)
 from recollect.language.entities.kinds import kind_of, looks_like_person
 from recollect.language.entities.lexicon import (
     CALENDAR,
+    CALLED,
     FUNCTION_WORDS,
+    GERMAN_CALENDAR,
+    GROUPS,
     NO_OF,
     NUMBERED,
+    RELATIONS,
     ROMAN,
     TITLES,
 )
@@ -126,7 +136,8 @@ def _trim(
     if end - start == 1 and words[start].folded in ROMAN:
         return end, end
     if end - start > 1 and _headline(text, words[start:end]):
-        return end, end
+        called = words[end - 1].folded in GROUPS and _determined(words, start)
+        return (start, end) if called and not shouting else (end, end)
     return start, end
 
 
@@ -162,8 +173,12 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return False  # "Room 102 is closed": the number shows that the capital is not grammar's
     if word.folded in FUNCTION_WORDS or word.folded in CALENDAR or len(word.text) < 2:
         return True
-    if size == 1 and word.folded in TITLES:
+    if size == 1 and (word.folded in TITLES or word.text.lower() in GERMAN_CALENDAR):
         return True
+    if word.opens and not _loud(word):
+        begins = foreign_openers().get(word.text.lower())
+        if begins is not None and (size == 1 or not begins):
+            return True  # "Wir ziehen um", "Quand Camille arrive"
     often = usage(word.folded)
     if word.folded in given_names() and not shouting:
         if often is None and word.folded not in name_like_words():
@@ -174,12 +189,34 @@ def _no_name(text: str, words: Sequence[Word], index: int, size: int, shouting: 
         return word.opens and size == 1 and bool(_INTERJECTION.fullmatch(word.folded))
     if _loud(word):
         return True
+    alone = size == 1 and not word.opens and not shouting
+    if alone and (_calls(words, index) or _introduced(words, index)):
+        return False  # "the Meridian group", "a cat called Pepper", whatever else these are
     if word.opens or shouting:
         # A word that is sometimes part of a name ("Red Hat") keeps its place before a capital.
         return size == 1 or not often
     return size == 1
 
 
+def _calls(words: Sequence[Word], index: int) -> bool:
+    """Whether a capitalised word says which team or project is meant."""
+    after = words[index + 1] if index + 1 < len(words) else None
+    return _determined(words, index) and after is not None and after.text in GROUPS
+
+
+def _determined(words: Sequence[Word], index: int) -> bool:
+    return index > 0 and (words[index - 1].folded in _WHICH or words[index - 1].possessive)
+
+
+def _introduced(words: Sequence[Word], index: int) -> bool:
+    """Whether a name is announced: "a cat called Pepper", "my friend Mats", "her boss is Brook"."""
+    before = [word.text for word in words[max(index - 2, 0) : index]]
+    if before[-1:] in (["is"], ["was"]):
+        return before[0] in RELATIONS
+    return bool(before) and (before[-1] in CALLED or before[-1] in RELATIONS)
+
+
+_WHICH = frozenset({"the", "our", "my", "your", "their", "his", "her"})
 # "Uhh", "Whoo", "Heh".
 _INTERJECTION = re.compile(
     r"[aeouhmwy]{2,7}|h+e+h+|w+h?o+a?h*|(?:ha|he|la|na)+h?|u+g+h+|p+[fs]+t+|s+h+|g+r+|g'night"

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 __all__ = [
     "common_words",
+    "foreign_openers",
     "formal_names",
     "given_names",
     "known_names",
@@ -29,6 +30,14 @@ def common_words() -> dict[str, bool]:
     """Everyday words; True where running text capitalises them now and then ("bank")."""
     rarely, sometimes = _read("common_words.txt")
     return {**dict.fromkeys(rarely.split(), False), **dict.fromkeys(sometimes.split(), True)}
+
+
+@cache
+def foreign_openers() -> dict[str, bool]:
+    """Small words of other languages than English; True where one may begin a name ("Los Angeles")."""
+    *plain, beginning = _read("openers.txt")
+    words = dict.fromkeys(" ".join(plain).split(), False)
+    return {**words, **dict.fromkeys(beginning.split(), True)}
 
 
 def usage(word: str) -> bool | None:

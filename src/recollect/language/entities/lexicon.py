@@ -47,6 +47,12 @@ CALENDAR = _words(
     hanukkah ramadan diwali new-year"""
 )
 
+# Written with a capital wherever they stand; some are surnames beside another name.
+GERMAN_CALENDAR = _words(
+    """montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag januar februar märz juni
+    juli oktober dezember uhr"""
+)
+
 # Peoples and languages: names of a sort, told apart so that they never become a person.
 DEMONYMS = _words(
     """african afghan albanian algerian american arab arabic argentine argentinian armenian asian
@@ -123,6 +129,17 @@ NUMBERED = _words(
     suite ward bus line track ticket issue invoice order case interstate studio lab hall lot
     windows iphone galaxy pixel python java php node angular playstation xbox season episode
     apollo type model mark world formula area section pier dock bay warehouse server cluster"""
+)
+
+# What is called by a name of its own: a capitalised everyday word before it is that name.
+GROUPS = _words("team group squad crew project initiative programme program")
+
+# After these a capitalised everyday word is a name.
+CALLED = _words("called named nicknamed codenamed dubbed")
+RELATIONS = _words(
+    """friend colleague coworker roommate neighbor neighbour boss manager partner wife husband
+    boyfriend girlfriend fiancé fiancée fiance fiancee son daughter brother sister mother father
+    cousin uncle aunt nephew niece dog cat puppy kitten horse pony parrot hamster"""
 )
 
 _SPEECH = """said says told tells asked asks replied replies answered wrote writes thinks thought
