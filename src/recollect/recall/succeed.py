@@ -8,7 +8,7 @@ had not been replaced by the end of that time does not stand back, and its succe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -25,10 +25,10 @@ MANY = 50  # of those whose times are looked up
 _SUPERSEDED = tuple(State).index(State.SUPERSEDED)
 
 
-def asked_until(now: datetime, windows: Iterable[Window]) -> int:
+def asked_until(now: datetime, windows: Sequence[Window]) -> int:
     """The last moment asked about: "in 2024" ends with 2024, and nothing ends later than now."""
     ends = [to_micros(window.end) - 1 for window in windows if window.end is not None]
-    closed = ends and len(ends) == len(tuple(windows))
+    closed = ends and len(ends) == len(windows)
     return min(to_micros(now), max(ends)) if closed else to_micros(now)
 
 
