@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 from recollect.eval.data import Bank, Dataset, Query, Unit
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+INTERVAL = re.compile(r"\| \d+\.\d \[\d+\.\d, \d+\.\d\] \|")
 
 
 @pytest.fixture(autouse=True)
@@ -343,6 +345,25 @@ def test_a_part_is_explained_in_the_words_of_its_script() -> None:
     assert "## lean\n\nWhat a recall costs the agent that reads it" in told
     assert "## crash-copy\n\nKill a writing process with -9" in told
     assert "[--kills 1000]" not in told
+
+
+def test_the_figures_of_model_cards_are_what_was_measured() -> None:
+    import render
+    from render_cards import cards
+
+    found = render.results()
+    (name, *_) = [name for name in ("quality-full", "quality-short") if name in found]
+    shown = cards(found[name], render.DOCS)
+    assert shown == {name: (render.DOCS / name).read_text("utf-8") for name in shown}
+
+
+def test_every_model_that_ships_has_a_card_with_intervals() -> None:
+    from recollect.models.registry import shipped_models
+
+    folder = BENCHMARKS.parent / "docs" / "model-cards"
+    written = {card.stem: card.read_text("utf-8") for card in folder.glob("*.md")}
+    assert set(written) == set(shipped_models())
+    assert [name for name, text in written.items() if not INTERVAL.search(text)] == []
 
 
 def test_figures_inside_figures_are_on_the_page() -> None:
