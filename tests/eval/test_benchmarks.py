@@ -16,6 +16,7 @@ import pytest
 from recollect.eval.data import Bank, Dataset, Query, Unit
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+QUALITY = re.compile(r"\| (?:… )?(.+?) \| (\d\S+ / \d\S+) \| \*\*(\d\S+ / \d\S+)\*\* \|")
 INTERVAL = re.compile(r"\| \d+\.\d \[\d+\.\d, \d+\.\d\] \|")
 
 
@@ -345,6 +346,37 @@ def test_a_part_is_explained_in_the_words_of_its_script() -> None:
     assert "## lean\n\nWhat a recall costs the agent that reads it" in told
     assert "## crash-copy\n\nKill a writing process with -9" in told
     assert "[--kills 1000]" not in told
+
+
+def test_the_readme_shows_what_was_measured() -> None:
+    import render
+
+    told = {
+        "our chats": "chats",
+        "with assistants": "assistants",
+        "notes": "notes",
+        "real conversations": "answers",
+        "RealMem": "realmem-as-of",
+        "LifeBench": "lifebench",
+        "FriendsQA": "friendsqa",
+        "TimeQA": "timeqa",
+        "MuSiQue": "musique",
+        "HotpotQA": "hotpot",
+        "SciFact": "scifact",
+    }
+    sets = render.results()["quality-short"]["sets"]
+
+    def measured(name: str, system: str) -> str:
+        figures = sets[name]["systems"][system]["overall"]
+        return " / ".join(f"{100 * figures[m]['value']:.1f}" for m in ("recall@10", "ndcg@10"))
+
+    readme = (BENCHMARKS.parent / "README.md").read_text("utf-8")
+    shown = {label: figures for label, *figures in QUALITY.findall(readme)}
+    assert shown == {
+        label: [measured(told[start], "BM25 + MiniLM, RRF"), measured(told[start], "recollect")]
+        for label, start in zip(shown, told, strict=True)
+        if label.startswith(start)
+    }
 
 
 def test_the_figures_of_model_cards_are_what_was_measured() -> None:
