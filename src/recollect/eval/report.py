@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from recollect.eval.data import Bank, Dataset, Query
@@ -50,6 +50,8 @@ class Report:
     ablations: Mapping[str, Mapping[str, Figure]] = field(
         default_factory=dict[str, Mapping[str, Figure]]
     )
+    ablated_without: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Parts that failed or were late in ablations, with the number of recalls: those figures mean less."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What was asked with: budget, size of an answer, models."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -105,7 +107,7 @@ def summary(
         latency=_latency(judged),
         merged=getattr(system, "merged", 0),
         cut=_cut(judged, max(ks), getattr(system, "settings", {}).get("max_tokens")),
-        degraded=dict(Counter(part for one in judged for part in one.ranked.degraded)),
+        degraded=_degraded(judged),
         unjudged=sum(map(_unjudged, judged)),
         note=dataset.note,
         misses=tuple(_misses(judged)),
@@ -115,23 +117,21 @@ def summary(
 
 
 def ablate(
-    dataset: Dataset,
-    system: Recollect,
-    *,
-    ks: Sequence[int],
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> dict[str, dict[str, Figure]]:
-    """The same queries with parts alone and left out; the banks are already indexed."""
+    report: Report, dataset: Dataset, system: Recollect, *, progress: Progress | None = None
+) -> Report:
+    """With the same queries asked with parts alone and left out; the banks are already indexed."""
     found: dict[str, dict[str, Figure]] = {}
+    lost = Counter[str]()
     with system.asked_again():
         for arm, judged in _each_arm(dataset, system, progress).items():
-            found[f"only {arm}"] = summarise(judged, ks, seed=seed)[0]
+            found[f"only {arm}"] = summarise(judged, report.ks, seed=report.seed)[0]
+            lost |= Counter(_degraded(judged))  # one recall gave what each of them found
         for name, without in ablations():
             twin = system.variant(name, without)
             judged = [one for bank in dataset.banks for one in ask(bank, twin, progress)]
-            found[name] = summarise(judged, ks, seed=seed)[0]
-    return found
+            found[name] = summarise(judged, report.ks, seed=report.seed)[0]
+            lost += Counter(_degraded(judged))
+    return replace(report, ablations=found, ablated_without=dict(lost))
 
 
 def _each_arm(
@@ -146,6 +146,10 @@ def _each_arm(
                 by_arm.setdefault(arm, []).append(Judged(query, gold, forbidden, ranked))
             tell(progress, f"arms {bank.id}", number, len(bank.queries))
     return by_arm
+
+
+def _degraded(judged: Iterable[Judged]) -> dict[str, int]:
+    return dict(Counter(part for one in judged for part in one.ranked.degraded))
 
 
 def versions() -> dict[str, str]:
@@ -207,6 +211,10 @@ def remarks(report: Report) -> list[str]:
             else []
         ),
         *(f"recalls that had to do without {part}: {n:,}" for part, n in report.degraded.items()),
+        *(
+            f"recalls of ablations that had to do without {part}: {n:,}"
+            for part, n in report.ablated_without.items()
+        ),
         *(["no query has gold, so there is nothing but times"] if nothing else []),
     ]
 
