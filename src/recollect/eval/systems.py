@@ -15,6 +15,7 @@ from recollect.eval.metrics import Ranked
 from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
 from recollect.language.tokens import count_tokens, truncate
+from recollect.models.registry import DEFAULT_RERANKER
 from recollect.recall.request import MAX_QUERY_CHARACTERS, MAX_QUERY_TOKENS, recall_request
 from recollect.types import StageTrace
 
@@ -98,9 +99,11 @@ class Recollect:
     @property
     def settings(self) -> dict[str, Any]:
         """What the figures depend on besides the data."""
+        reranker = self._memory.settings.reranker
         models = {
             "embedder": self._memory.embedder.name,
-            "reranker": self._memory.settings.reranker,
+            "reranker": DEFAULT_RERANKER if reranker == "default" else reranker,
+            "token_vectors": self._memory.embedder.token_dimensions > 0,
         }
         return {"budget": self._options.budget, "max_tokens": self._options.max_tokens, **models}
 
