@@ -389,6 +389,16 @@ def test_the_figures_of_model_cards_are_what_was_measured() -> None:
     assert shown == {name: (render.DOCS / name).read_text("utf-8") for name in shown}
 
 
+def test_the_card_of_the_cross_encoder_has_the_cost_that_was_measured() -> None:
+    import render
+    from recollect.models.registry import DEFAULT_RERANKER
+
+    printed = render.results()["part-models"]["printed"]
+    cost = printed.partition("cross-encoder, a pair ")[2].split()[0]
+    card = (render.DOCS / "model-cards" / f"{DEFAULT_RERANKER}.md").read_text("utf-8")
+    assert f" {cost} CPU-ms for a pair" in card
+
+
 def test_every_model_that_ships_has_a_card_with_intervals() -> None:
     from recollect.models.registry import shipped_models
 
