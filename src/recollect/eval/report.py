@@ -9,9 +9,17 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from recollect.eval.data import Bank, Dataset, Query
-from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, summarise
+from recollect.eval.metrics import (
+    TOKEN_LIMITS,
+    Figure,
+    Judged,
+    percentiles,
+    score_queries,
+    summarise,
+)
 from recollect.eval.systems import Progress, Recollect, System, ablations, tell
 
+TOP = 10  # places that figures look at whatever the cut-offs: ndcg@10, forbidden@10
 FULL = 0.9  # of `max_tokens`; what is left holds none of the long units
 TIMES = ("wall p50", "wall p95", "CPU p50", "CPU p95")
 
@@ -106,7 +114,7 @@ def summary(
         by_category=by_category,
         latency=_latency(judged),
         merged=getattr(system, "merged", 0),
-        cut=_cut(judged, max(ks), getattr(system, "settings", {}).get("max_tokens")),
+        cut=_cut(judged, max(*ks, TOP), getattr(system, "settings", {}).get("max_tokens")),
         degraded=_degraded(judged),
         unjudged=sum(map(_unjudged, judged)),
         note=dataset.note,
@@ -185,7 +193,7 @@ def _unjudged(one: Judged) -> bool:
 
 
 def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
-    """Long units fill an answer before its k-th place, and recall@k would speak of `max_tokens`."""
+    """Long units fill an answer before its k-th place, and figures @k would speak of `max_tokens`."""
     if limit is None:
         return 0
     short = (one.ranked for one in judged if len(one.ranked.ids) < k)
@@ -206,10 +214,11 @@ def remarks(report: Report) -> list[str]:
         *([f"not judged, for they name no evidence that is in the file: {lost:,}"] if lost else []),
         *([report.note] if report.note else []),
         *(
-            [f"answers full before place {max(report.ks)}, see --max-tokens: {report.cut:,}"]
+            [f"answers full before place {max(*report.ks, TOP)}, see --max-tokens: {report.cut:,}"]
             if report.cut
             else []
         ),
+        *_beyond(report),
         *(f"recalls that had to do without {part}: {n:,}" for part, n in report.degraded.items()),
         *(
             f"recalls of ablations that had to do without {part}: {n:,}"
@@ -217,6 +226,14 @@ def remarks(report: Report) -> list[str]:
         ),
         *(["no query has gold, so there is nothing but times"] if nothing else []),
     ]
+
+
+def _beyond(report: Report) -> Iterable[str]:
+    """What fits into more tokens than an answer may have was not asked for."""
+    limit = report.settings.get("max_tokens")
+    names = [f"recall@{n}tokens" for n in TOKEN_LIMITS if limit is not None and limit < n]
+    if shown := [name for name in names if name in report.overall]:
+        yield f"of answers of {limit:,} tokens, see --max-tokens: {', '.join(shown)}"
 
 
 def times(report: Report) -> dict[str, tuple[float | None, ...]]:
