@@ -437,6 +437,19 @@ def test_the_ratio_to_the_peer_is_on_the_page() -> None:
     assert "4.0 × (3.5–4.5 by block)" in page
 
 
+def test_how_much_more_is_found_than_by_the_peer_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import peers
+    import render
+
+    kept = render.results()["peers"]
+    peers.show(kept["recollect"], kept["hindsight"], kept["ratios"])
+    told = [line for line in capsys.readouterr().out.splitlines() if "recall@10" in line]
+    assert len(told) == len(kept["recollect"]["quality"])
+    assert all(re.search(r"recollect finds \d+\.\d × as much", line) for line in told)
+
+
 def test_cpu_counts_children_that_have_ended() -> None:
     import os
     import subprocess
