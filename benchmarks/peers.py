@@ -175,7 +175,8 @@ def show(mine: dict[str, Any], theirs: dict[str, Any], ratios: dict[str, float])
         print(f"{name:42} Hindsight needs {ratio:6.1f} × as much")
     for name, found in mine["quality"].items():
         a, b = (side["overall"]["recall@10"]["value"] for side in (found, theirs["quality"][name]))
-        print(f"{name + ' recall@10':42} recollect {100 * a:5.1f}   Hindsight {100 * b:5.1f}")
+        more = f"   recollect finds {a / b:.1f} × as much" if b else ""
+        print(f"{name + ' recall@10':42} recollect {100 * a:5.1f}   Hindsight {100 * b:5.1f}{more}")
 
 
 def say(text: str) -> None:

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -123,11 +122,10 @@ def ours(dataset: Dataset, options: argparse.Namespace) -> Report:
         report = evaluate(dataset, system, ks=KS)
         say(f"{dataset.name}: recollect took {time.perf_counter() - started:.0f} s")
         if options.ablate:
-            parts = ablate(dataset, system, ks=KS)
-            for part, figures in parts.items():
+            report = ablate(report, dataset, system)
+            for part, figures in report.ablations.items():
                 if "recall@10" in figures:
                     say(f"  {part:18} " + cells(figures))
-            report = replace(report, ablations=parts)
         return report
 
 

@@ -1,4 +1,4 @@
-"""Render docs/benchmarks.md and its plots from benchmarks/results/*.json.
+"""Render docs/benchmarks.md, its plots and the figures of the model cards from benchmarks/results/*.json.
 
     python benchmarks/render.py [--check]
 
@@ -17,6 +17,7 @@ import orjson
 
 from machine import HERE, RESULTS
 from recollect.eval.svg import grouped, growth
+from render_cards import cards
 from render_postgres import peer, sizes
 
 DOCS = HERE.parent / "docs"
@@ -30,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments or [])
-    pages = render(results())
+    found = results()
+    pages = render(found)
+    for name in _preferred(found, "quality")[:1]:
+        pages |= cards(found[name], DOCS)
     if options.check:
         stale = [name for name, text in pages.items() if _on_disk(name) != text]
         if stale:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ import pytest
 from recollect.eval.data import Bank, Dataset, Query, Unit
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+QUALITY = re.compile(r"\| (?:… )?(.+?) \| (\d\S+ / \d\S+) \| \*\*(\d\S+ / \d\S+)\*\* \|")
+INTERVAL = re.compile(r"\| \d+\.\d \[\d+\.\d, \d+\.\d\] \|")
 
 
 @pytest.fixture(autouse=True)
@@ -345,6 +348,66 @@ def test_a_part_is_explained_in_the_words_of_its_script() -> None:
     assert "[--kills 1000]" not in told
 
 
+def test_the_readme_shows_what_was_measured() -> None:
+    import render
+
+    told = {
+        "our chats": "chats",
+        "with assistants": "assistants",
+        "notes": "notes",
+        "real conversations": "answers",
+        "RealMem": "realmem-as-of",
+        "LifeBench": "lifebench",
+        "FriendsQA": "friendsqa",
+        "TimeQA": "timeqa",
+        "MuSiQue": "musique",
+        "HotpotQA": "hotpot",
+        "SciFact": "scifact",
+    }
+    sets = render.results()["quality-short"]["sets"]
+
+    def measured(name: str, system: str) -> str:
+        figures = sets[name]["systems"][system]["overall"]
+        return " / ".join(f"{100 * figures[m]['value']:.1f}" for m in ("recall@10", "ndcg@10"))
+
+    readme = (BENCHMARKS.parent / "README.md").read_text("utf-8")
+    shown = {label: figures for label, *figures in QUALITY.findall(readme)}
+    assert shown == {
+        label: [measured(told[start], "BM25 + MiniLM, RRF"), measured(told[start], "recollect")]
+        for label, start in zip(shown, told, strict=True)
+        if label.startswith(start)
+    }
+
+
+def test_the_figures_of_model_cards_are_what_was_measured() -> None:
+    import render
+    from render_cards import cards
+
+    found = render.results()
+    (name, *_) = [name for name in ("quality-full", "quality-short") if name in found]
+    shown = cards(found[name], render.DOCS)
+    assert shown == {name: (render.DOCS / name).read_text("utf-8") for name in shown}
+
+
+def test_the_card_of_the_cross_encoder_has_the_cost_that_was_measured() -> None:
+    import render
+    from recollect.models.registry import DEFAULT_RERANKER
+
+    printed = render.results()["part-models"]["printed"]
+    cost = printed.partition("cross-encoder, a pair ")[2].split()[0]
+    card = (render.DOCS / "model-cards" / f"{DEFAULT_RERANKER}.md").read_text("utf-8")
+    assert f" {cost} CPU-ms for a pair" in card
+
+
+def test_every_model_that_ships_has_a_card_with_intervals() -> None:
+    from recollect.models.registry import shipped_models
+
+    folder = BENCHMARKS.parent / "docs" / "model-cards"
+    written = {card.stem: card.read_text("utf-8") for card in folder.glob("*.md")}
+    assert set(written) == set(shipped_models())
+    assert [name for name, text in written.items() if not INTERVAL.search(text)] == []
+
+
 def test_figures_inside_figures_are_on_the_page() -> None:
     import render
 
@@ -372,6 +435,19 @@ def test_the_ratio_to_the_peer_is_on_the_page() -> None:
     }
     page = render.render({"postgres-peer-500": {**about(), **run}})["benchmarks.md"]
     assert "4.0 × (3.5–4.5 by block)" in page
+
+
+def test_how_much_more_is_found_than_by_the_peer_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import peers
+    import render
+
+    kept = render.results()["peers"]
+    peers.show(kept["recollect"], kept["hindsight"], kept["ratios"])
+    told = [line for line in capsys.readouterr().out.splitlines() if "recall@10" in line]
+    assert len(told) == len(kept["recollect"]["quality"])
+    assert all(re.search(r"recollect finds \d+\.\d × as much", line) for line in told)
 
 
 def test_cpu_counts_children_that_have_ended() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from recollect.cli.run import run as ended
+from recollect.models.registry import DEFAULT_EMBEDDER, DEFAULT_RERANKER
 
 LINES = [
     {"unit": "u1", "text": "I moved to Lisbon last week.", "speaker": "Ana", "time": "2024-05-02"},
@@ -278,9 +279,16 @@ def test_a_sample_asks_fewer_queries_and_says_so(file: Path) -> None:
 def test_the_report_says_what_was_asked_with(file: Path) -> None:
     settings = json.loads(run(str(file), "--json", "--budget", "low").stdout)["settings"]
     assert settings == {
-        "budget": "low", "max_tokens": 8192, "embedder": settings["embedder"], "reranker": "default",
+        "budget": "low", "max_tokens": 8192, "embedder": DEFAULT_EMBEDDER, "reranker": DEFAULT_RERANKER,
+        "token_vectors": True,
     }  # fmt: skip
-    assert settings["embedder"]
+
+
+def test_the_report_says_what_was_turned_off(file: Path, tmp_path: Path) -> None:
+    off = tmp_path / "off.toml"
+    off.write_text('reranker = "none"\ntoken_vectors = false\n')
+    settings = json.loads(run(str(file), "--json", "--config", str(off)).stdout)["settings"]
+    assert (settings["reranker"], settings["token_vectors"]) == ("none", False)
 
 
 def test_a_rule_about_what_no_query_asks_for_is_refused_before_anything_is_measured(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.eval import Bank, Dataset, Query, Recollect, Unit, ablate
+from recollect.eval import Bank, Dataset, Query, Recollect, Unit, ablate, evaluate
 from recollect.eval.once import OnceEmbedder, OnceReranker, once
+from recollect.eval.report import remarks
 from recollect.testing import FakeEmbedder
 
 UNITS = (
@@ -72,10 +77,62 @@ def test_ablations_read_no_pair_twice_and_give_the_models_back(tmp_path: Path) -
         system.index(BANK)
         reader = put_in(memory, Reader())
         before: Any = memory.__dict__["_recalling"]
-        ablate(Dataset("d", (BANK,)), system, ks=(10,))
+        dataset = Dataset("d", (BANK,))
+        report = evaluate(dataset, system)
+        reader.read.clear()
+        ablate(report, dataset, system)
         assert reader.read
         assert len(reader.read) == len(set(reader.read))
         assert memory.__dict__["_recalling"] is before
+
+
+class Service(ThreadingHTTPServer):
+    """Reranks until it does not want to any more."""
+
+    open = True
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1/rerank#model"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            scores = [{"index": i, "relevance_score": 0.5} for i in range(len(body["documents"]))]
+            self.send_response(200 if server.open else 401)
+            self.end_headers()
+            self.wfile.write(json.dumps({"results": scores}).encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    server = Service(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_part_that_fails_while_parts_are_left_out_is_told(
+    service: Service, tmp_path: Path
+) -> None:
+    dataset = Dataset("d", (BANK,))
+    with recollect.open(str(tmp_path / "m.db"), reranker=service.url) as memory:
+        system = Recollect(memory)
+        report = evaluate(dataset, system)
+        assert remarks(ablate(report, dataset, system)) == []
+        service.open = False
+        told = remarks(ablate(report, dataset, system))
+    assert [remark.rpartition(":")[0] for remark in told] == [
+        "recalls of ablations that had to do without cross-encoder"
+    ]
 
 
 def test_recalls_are_the_same_as_without_it(tmp_path: Path) -> None:

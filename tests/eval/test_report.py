@@ -212,7 +212,35 @@ def test_answers_that_were_full_before_the_last_cut_off_are_counted() -> None:
         def search(self, bank: Bank, query: Query) -> Ranked:
             return Ranked(("1", "2"), (50, 45))
 
-    report = evaluate(DATASET, Long(), ks=(1, 10))
+    report = evaluate(DATASET, Long(), ks=(1, 20))
     assert report.cut == 3
-    assert remarks(report) == ["answers full before place 10, see --max-tokens: 3"]
-    assert evaluate(DATASET, Long(), ks=(1, 2)).cut == 0
+    assert "answers full before place 20, see --max-tokens: 3" in remarks(report)
+
+
+@pytest.mark.parametrize(("found", "cut"), [(9, 3), (10, 0)])
+def test_ten_places_are_looked_at_whatever_the_cut_offs(found: int, cut: int) -> None:
+    class Full(WordOverlap):
+        settings: ClassVar = {"max_tokens": 100}
+
+        def search(self, bank: Bank, query: Query) -> Ranked:
+            return Ranked(tuple(map(str, range(found))), (100 // found,) * found)
+
+    assert evaluate(DATASET, Full(), ks=(1, 2)).cut == cut
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (100, ["of answers of 100 tokens: recall@2048tokens, recall@4096tokens"]),
+        (4000, ["of answers of 4,000 tokens: recall@4096tokens"]),
+        (4096, []),
+    ],
+)
+def test_figures_of_more_tokens_than_an_answer_has_are_remarked_upon(
+    tokens: int, said: list[str]
+) -> None:
+    class Small(WordOverlap):
+        settings: ClassVar = {"max_tokens": tokens}
+
+    told = remarks(evaluate(DATASET, Small()))
+    assert [remark.replace(", see --max-tokens", "") for remark in told] == said

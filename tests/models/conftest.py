@@ -41,6 +41,9 @@ class Service:
     cut: int = 0  # so many answers break off
     instead: Callable[[BaseHTTPRequestHandler], None] | None = None  # answers in its place
     most: int | None = None  # texts it takes at once
+    longest: int | None = None  # characters of a text that it takes, and
+    together: int | None = None  # of all texts of a request, and
+    too_long: str = ""  # what it says of more
     delay: threading.Event | None = None
     raw: bytes | None = None
     facts: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None  # of what it was told
@@ -76,6 +79,10 @@ class Service:
         return {"choices": [{"message": message, "finish_reason": self.finish_reason}]}
 
 
+def _texts(body: dict[str, Any]) -> list[str]:
+    return next(body[key] for key in ("inputs", "input", "texts", "documents") if key in body)
+
+
 def _vector(text: str) -> list[float]:
     return [float(len(text)), 1.0, 2.0]
 
@@ -100,11 +107,16 @@ def service() -> Iterator[Service]:
             status = state.failures.pop(0) if state.failures else 200
             if state.most is not None and len(body.get("inputs") or body["texts"]) > state.most:
                 status = 422
+            if state.longest is not None and state.longest < max(map(len, _texts(body))):
+                status = 400
+            if state.together is not None and state.together < sum(map(len, _texts(body))):
+                status = 400
             if not state.schemas and "json_schema" in str(body.get("response_format")):
                 status = 400
             content = state.raw
             if content is None:
-                value = state.answer(self.path, body) if status == 200 else {"error": "busy"}
+                told = {"error": (status == 400 and state.too_long) or "busy"}
+                value = state.answer(self.path, body) if status == 200 else told
                 content = json.dumps(value).encode()
             breaks_off, state.cut = state.cut > 0, max(state.cut - 1, 0)
             self.send_response(status)

@@ -84,6 +84,55 @@ def test_a_text_that_is_refused_by_itself_is_an_error(service: Service) -> None:
     assert len(service.requests) == 2
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 512 tokens, however you requested 900 tokens",
+        "input (900 tokens) is too large to process. increase the physical batch size",
+        "the input length exceeds the context length",
+    ],
+)
+def test_of_a_text_that_is_too_long_for_a_service_it_is_given_the_beginning(
+    service: Service, said: str
+) -> None:
+    service.longest, service.too_long = 2000, said
+    texts = ["short", "x" * 7000, *["y" * 1900] * BATCH]
+    vectors = load_embedder(f"{service.url}/v1#model").encode_passages(texts).vectors
+    lengths = np.rint(vectors[:, 0] / vectors[:, 1]).astype(int).tolist()
+    assert lengths == [5, 1750, *[1900] * BATCH]
+
+
+def test_texts_that_are_too_long_together_are_given_whole_and_apart(service: Service) -> None:
+    service.together, service.too_long = 3000, "Too many tokens overall, split into more batches"
+    texts = ["y" * (900 + i) for i in range(BATCH + 1)]
+    vectors = load_embedder(f"{service.url}/v1#model").encode_passages(texts).vectors
+    lengths = np.rint(vectors[:, 0] / vectors[:, 1]).astype(int).tolist()
+    assert lengths == [900 + i for i in range(BATCH + 1)]
+
+
+def test_a_passage_that_is_too_long_for_a_service_is_reranked_by_its_beginning(
+    service: Service,
+) -> None:
+    service.longest, service.too_long = 2000, "maximum context length is 512 tokens"
+    reranker = load_reranker(f"logits+{service.url}/v1/rerank#model")
+    assert reranker is not None
+    scores = reranker.score("red car", ["a blue boat", "the red car " * 400])
+    assert scores[1] > scores[0]
+
+
+def test_what_is_refused_for_another_reason_is_not_asked_again_in_part(service: Service) -> None:
+    service.longest, service.too_long = 0, "there is no such model"
+    with pytest.raises(ModelError, match="no such model"):
+        load_embedder(f"{service.url}/v1#model").encode_passages(["x" * 7000])
+    assert len(service.requests) == 1
+
+
+def test_a_service_to_which_every_text_is_too_long_is_an_error(service: Service) -> None:
+    service.longest, service.too_long = 0, "maximum context length is 0 tokens"
+    with pytest.raises(ModelError, match="context length"):
+        load_embedder(f"{service.url}/v1#model").encode_passages(["x" * 7000])
+
+
 def test_no_texts_need_no_request_but_the_one_for_the_size(service: Service) -> None:
     assert load_embedder(f"tei+{service.url}").encode_queries([]).vectors.shape == (0, 3)
 
@@ -289,6 +338,23 @@ def test_a_service_with_a_new_model_is_found_out_by_its_first_answer(
         assert "2 dimensions" in " ".join(d.reason for d in first.degraded)
         with pytest.raises(OtherModel):
             memory.recall("b", "honey")
+
+
+def test_what_to_do_about_a_service_with_a_new_model_helps(
+    service: Service, tmp_path: Path
+) -> None:
+    db, embedder = str(tmp_path / "m.db"), f"tei+{service.url}"
+    with recollect.open(db, embedder=embedder) as memory:
+        memory.retain("b", {"text": "Alice keeps bees"})
+    service.raw = b"[[1.0, 2.0]]"
+    with (
+        recollect.open(db, embedder=embedder) as memory,
+        pytest.raises(ModelError, match="recollect reembed"),
+    ):
+        memory.retain("b", {"text": "Bob keeps cats"})
+    with recollect.open(db, embedder=embedder) as memory:
+        memory.reembed("b")
+        assert not memory.recall("b", "bees").degraded
 
 
 def test_a_refusal_is_not_repeated(service: Service) -> None:

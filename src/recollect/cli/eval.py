@@ -190,8 +190,6 @@ def _measure(
     ablated: bool,
     seed: int,
 ) -> Report:
-    from dataclasses import replace
-
     from recollect.eval.report import ablate, evaluate
     from recollect.eval.systems import Recollect
 
@@ -203,8 +201,7 @@ def _measure(
             system.expect(bank)
         report = evaluate(dataset, system, ks=ks, seed=seed, index=owned, progress=_progress)
         if ablated:
-            parts = ablate(dataset, system, ks=ks, seed=seed, progress=_progress)
-            report = replace(report, ablations=parts)
+            report = ablate(report, dataset, system, progress=_progress)
     return report
 
 

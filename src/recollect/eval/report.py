@@ -5,13 +5,21 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from recollect.eval.data import Bank, Dataset, Query
-from recollect.eval.metrics import Figure, Judged, percentiles, score_queries, summarise
+from recollect.eval.metrics import (
+    TOKEN_LIMITS,
+    Figure,
+    Judged,
+    percentiles,
+    score_queries,
+    summarise,
+)
 from recollect.eval.systems import Progress, Recollect, System, ablations, tell
 
+TOP = 10  # places that figures look at whatever the cut-offs: ndcg@10, forbidden@10
 FULL = 0.9  # of `max_tokens`; what is left holds none of the long units
 TIMES = ("wall p50", "wall p95", "CPU p50", "CPU p95")
 
@@ -50,6 +58,8 @@ class Report:
     ablations: Mapping[str, Mapping[str, Figure]] = field(
         default_factory=dict[str, Mapping[str, Figure]]
     )
+    ablated_without: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Parts that failed or were late in ablations, with the number of recalls: those figures mean less."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What was asked with: budget, size of an answer, models."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -104,8 +114,8 @@ def summary(
         by_category=by_category,
         latency=_latency(judged),
         merged=getattr(system, "merged", 0),
-        cut=_cut(judged, max(ks), getattr(system, "settings", {}).get("max_tokens")),
-        degraded=dict(Counter(part for one in judged for part in one.ranked.degraded)),
+        cut=_cut(judged, max(*ks, TOP), getattr(system, "settings", {}).get("max_tokens")),
+        degraded=_degraded(judged),
         unjudged=sum(map(_unjudged, judged)),
         note=dataset.note,
         misses=tuple(_misses(judged)),
@@ -115,23 +125,21 @@ def summary(
 
 
 def ablate(
-    dataset: Dataset,
-    system: Recollect,
-    *,
-    ks: Sequence[int],
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> dict[str, dict[str, Figure]]:
-    """The same queries with parts alone and left out; the banks are already indexed."""
+    report: Report, dataset: Dataset, system: Recollect, *, progress: Progress | None = None
+) -> Report:
+    """With the same queries asked with parts alone and left out; the banks are already indexed."""
     found: dict[str, dict[str, Figure]] = {}
+    lost = Counter[str]()
     with system.asked_again():
         for arm, judged in _each_arm(dataset, system, progress).items():
-            found[f"only {arm}"] = summarise(judged, ks, seed=seed)[0]
+            found[f"only {arm}"] = summarise(judged, report.ks, seed=report.seed)[0]
+            lost |= Counter(_degraded(judged))  # one recall gave what each of them found
         for name, without in ablations():
             twin = system.variant(name, without)
             judged = [one for bank in dataset.banks for one in ask(bank, twin, progress)]
-            found[name] = summarise(judged, ks, seed=seed)[0]
-    return found
+            found[name] = summarise(judged, report.ks, seed=report.seed)[0]
+            lost += Counter(_degraded(judged))
+    return replace(report, ablations=found, ablated_without=dict(lost))
 
 
 def _each_arm(
@@ -146,6 +154,10 @@ def _each_arm(
                 by_arm.setdefault(arm, []).append(Judged(query, gold, forbidden, ranked))
             tell(progress, f"arms {bank.id}", number, len(bank.queries))
     return by_arm
+
+
+def _degraded(judged: Iterable[Judged]) -> dict[str, int]:
+    return dict(Counter(part for one in judged for part in one.ranked.degraded))
 
 
 def versions() -> dict[str, str]:
@@ -181,7 +193,7 @@ def _unjudged(one: Judged) -> bool:
 
 
 def _cut(judged: Sequence[Judged], k: int, limit: int | None) -> int:
-    """Long units fill an answer before its k-th place, and recall@k would speak of `max_tokens`."""
+    """Long units fill an answer before its k-th place, and figures @k would speak of `max_tokens`."""
     if limit is None:
         return 0
     short = (one.ranked for one in judged if len(one.ranked.ids) < k)
@@ -202,13 +214,26 @@ def remarks(report: Report) -> list[str]:
         *([f"not judged, for they name no evidence that is in the file: {lost:,}"] if lost else []),
         *([report.note] if report.note else []),
         *(
-            [f"answers full before place {max(report.ks)}, see --max-tokens: {report.cut:,}"]
+            [f"answers full before place {max(*report.ks, TOP)}, see --max-tokens: {report.cut:,}"]
             if report.cut
             else []
         ),
+        *_beyond(report),
         *(f"recalls that had to do without {part}: {n:,}" for part, n in report.degraded.items()),
+        *(
+            f"recalls of ablations that had to do without {part}: {n:,}"
+            for part, n in report.ablated_without.items()
+        ),
         *(["no query has gold, so there is nothing but times"] if nothing else []),
     ]
+
+
+def _beyond(report: Report) -> Iterable[str]:
+    """What fits into more tokens than an answer may have was not asked for."""
+    limit = report.settings.get("max_tokens")
+    names = [f"recall@{n}tokens" for n in TOKEN_LIMITS if limit is not None and limit < n]
+    if shown := [name for name in names if name in report.overall]:
+        yield f"of answers of {limit:,} tokens, see --max-tokens: {', '.join(shown)}"
 
 
 def times(report: Report) -> dict[str, tuple[float | None, ...]]:

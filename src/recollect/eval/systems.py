@@ -15,6 +15,7 @@ from recollect.eval.metrics import Ranked
 from recollect.eval.once import once
 from recollect.eval.trouble import DatasetError
 from recollect.language.tokens import count_tokens, truncate
+from recollect.models.registry import DEFAULT_RERANKER
 from recollect.recall.request import MAX_QUERY_CHARACTERS, MAX_QUERY_TOKENS, recall_request
 from recollect.types import StageTrace
 
@@ -98,9 +99,11 @@ class Recollect:
     @property
     def settings(self) -> dict[str, Any]:
         """What the figures depend on besides the data."""
+        reranker = self._memory.settings.reranker
         models = {
             "embedder": self._memory.embedder.name,
-            "reranker": self._memory.settings.reranker,
+            "reranker": DEFAULT_RERANKER if reranker == "default" else reranker,
+            "token_vectors": self._memory.embedder.token_dimensions > 0,
         }
         return {"budget": self._options.budget, "max_tokens": self._options.max_tokens, **models}
 
@@ -177,19 +180,20 @@ class Recollect:
             wall_ms=spent[0],
             cpu_ms=spent[1],
             stages=tuple((s.stage, s.took_ms, s.cpu_ms) for s in result.trace.stages),
-            degraded=tuple(dict.fromkeys(d.part for d in result.degraded)),
+            degraded=_lost(result),
             left_out=sum(map(_left_out, result.trace.stages)),
         )
 
     def arms(self, bank: Bank, query: Query) -> dict[str, Ranked]:
         """What each arm alone would have answered: its own order, before anything is fused."""
         given = self._arguments(query) | {"max_tokens": EVERYTHING}
-        hits = self._recall(bank, query, **given).results
+        result = self._recall(bank, query, **given)
         found: dict[str, Ranked] = {}
         for arm in ARMS:
-            ranks = [(hit.arms[arm].rank, hit) for hit in hits if arm in hit.arms]
+            ranks = [(hit.arms[arm].rank, hit) for hit in result.results if arm in hit.arms]
             best = [hit for _, hit in sorted(ranks, key=lambda pair: pair[0])]
-            found[arm] = Ranked(*self._ranking(bank, best), nothing_known=not best)
+            ranking = self._ranking(bank, best)
+            found[arm] = Ranked(*ranking, nothing_known=not best, degraded=_lost(result))
         return found
 
     def _recall(self, bank: Bank, query: Query, **given: Any) -> Any:
@@ -229,6 +233,10 @@ def _telling_of(batch: Sequence[Unit]) -> Generator[None]:
         raise DatasetError(
             f"of the units from {batch[0].id!r} on, {cause.message}", hint=cause.hint
         ) from cause
+
+
+def _lost(result: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(d.part for d in result.degraded))
 
 
 def _left_out(stage: StageTrace) -> int:

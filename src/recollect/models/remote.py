@@ -11,6 +11,7 @@ The part after `#` names the model. The API key is read from RECOLLECT_MODEL_API
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -25,6 +26,9 @@ from recollect.models.http import Client, Refused, check_url, key_of
 # What Text Embeddings Inference takes at once unless it is configured otherwise.
 BATCH = 32
 TOO_MANY = frozenset({413, 422})  # the second is Text Embeddings Inference's word for it
+# In what words OpenAI, vLLM, llama.cpp, Ollama and others refuse a text that their model cannot read whole.
+_TOO_LONG = re.compile(r"\btokens\b|context (length|size|window)|too (long|large)", re.IGNORECASE)
+_SHORT = 200  # characters: who refuses these means something else
 _TEI = "tei+"
 _LOGITS, _PROBABILITIES = "logits+", "probabilities+"
 _ROUNDING = 1e-3  # of a probability
@@ -92,7 +96,8 @@ class RemoteEmbedder:
         if before and size != before:
             raise ModelError(
                 f"{self._client.url} answered with {size} dimensions, before that with {before}",
-                hint="the service has changed its model; open the bank again to re-embed it",
+                hint="the service has changed its model: open the store anew, and make the vectors of its "
+                "banks anew: recollect reembed BANK",
             )
         return vectors
 
@@ -170,11 +175,32 @@ def _in_batches(
         try:
             yield ask(batch)
         except Refused as error:
-            if error.code not in TOO_MANY or len(batch) == 1:
+            if error.code in TOO_MANY and len(batch) > 1:
+                size = len(batch) // 2
+                continue
+            if not _too_long(error):
                 raise
-            size = len(batch) // 2
-        else:
-            begin += size
+            yield from _in_parts(ask, batch, error)
+        begin += size
+
+
+def _in_parts(
+    ask: Callable[[Sequence[str]], NDArray[np.float32]], texts: Sequence[str], error: Refused
+) -> Iterator[NDArray[np.float32]]:
+    """Whether all texts together are too long for a service or one of them is: by halves. Of a text that is too
+    long by itself it is given the beginning, which is what other services take of themselves."""
+    if len(texts) > 1:
+        middle = len(texts) // 2
+        yield from _in_batches(ask, texts[:middle])
+        yield from _in_batches(ask, texts[middle:])
+    elif len(texts[0]) > _SHORT:
+        yield from _in_batches(ask, [texts[0][: len(texts[0]) // 2]])
+    else:
+        raise error
+
+
+def _too_long(error: Refused) -> bool:
+    return error.code in (400, *TOO_MANY) and _TOO_LONG.search(error.message) is not None
 
 
 def _by_index(answer: Any, key: str, value: str, size: int, url: str) -> list[Any]:
