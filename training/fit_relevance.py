@@ -62,7 +62,8 @@ READ = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
 CROSS_WEIGHT = 0.4
 CROSS_DEPTHS = (4, 6, 8, 12, 24)
 CALIBRATED = 8  # of them, the depth at which the mixed score is made a probability
-MODEL: dict[str, str] = {}  # settings of the models the weights are for; none: the defaults
+MODEL: dict[str, Any] = {}  # settings of the models the weights are for; none: the defaults
+ASKED: dict[str, Any] = {}  # options of every recall, besides the query's own
 Plan = Sequence[tuple[str, int | None, int | None]]
 FIRST = ("semantic", "around", "keyword", "exact", "graph", "window", "length", "wish", "lately")
 LATE = (*FIRST, "late", "late_before", "beside")
@@ -122,7 +123,7 @@ def _bank(
             gold = {system.gold_key(bank, g) for g in query.gold}
             if not gold:
                 continue
-            options = dict(system._arguments(query))
+            options = {**system._arguments(query), **ASKED}
             request = memory._request(bank.id, query.text[:2000], options)
             ranked = rank(many, view, request, Run())
             pool = ranked.pool

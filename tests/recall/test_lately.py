@@ -44,6 +44,41 @@ def test_a_message_that_names_a_time_means_that_time(memory: Recollect, told: st
     assert lately(memory.recall(told, message, query_timestamp=NOW)) == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Tell me which chapter we said in September 2023 I would draft. I forgot.",
+        "Back again. which chapter did we say in September 2023 i would draft.",
+        "I am back. Could you look up which chapter I drafted in September 2023",
+    ],
+)
+def test_it_is_asked_about_without_a_question_mark_too(
+    memory: Recollect, told: str, message: str
+) -> None:
+    assert lately(memory.recall(told, message, query_timestamp=NOW)) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I was away until yesterday. Which chapter of the thesis did we say I would draft?",
+        "My supervisor comes on Friday. I am at the thesis again, and need the next chapter.",
+    ],
+)
+def test_a_time_that_is_only_told_is_none_that_is_meant(
+    memory: Recollect, told: str, message: str
+) -> None:
+    old, new = lately(memory.recall(told, message, query_timestamp=NOW))
+    assert old < -0.4
+    assert new > 0.4
+
+
+def test_an_own_window_is_what_is_meant(memory: Recollect, told: str) -> None:
+    window = ("2023-09-01", "2023-10-01")
+    result = memory.recall(told, MESSAGE, query_timestamp=NOW, temporal_window=window)
+    assert lately(result) == [0, 0]
+
+
 def test_a_message_cannot_go_on_with_what_was_told_later(memory: Recollect, told: str) -> None:
     old, new = lately(memory.recall(told, MESSAGE, query_timestamp="2023-09-10"))
     assert old > 0.3

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from recollect.recall.pipeline import CROSSED_OWN
 from recollect.recall.result import RecallResult
 from recollect.recall.turns import Turns
 from recollect.telemetry import Run
-from recollect.types import StageEvent, StageTrace
+from recollect.types import Band, StageEvent, StageTrace
 
 ANCHOR = "2026-07-10T12:00:00Z"
 QUERY = "What did Priya do in May 2025?"
@@ -215,14 +216,31 @@ def test_a_failing_embedder_leaves_keyword_and_time(
     assert {arm for hit in result for arm in hit.arms} <= {Arm.KEYWORD, Arm.TEMPORAL, Arm.GRAPH}
 
 
-@pytest.mark.parametrize("query", ["Who swam in the lake?", "What is the capital of Mongolia?"])
 def test_who_could_not_look_by_meaning_does_not_say_that_nothing_is_known(
-    memory: Recollect, reopen: Callable[..., Recollect], diary: str, query: str
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str
 ) -> None:
     broken = with_embedder(reopen, Broken(memory.embedder))
-    result = broken.recall(diary, query)
+    result = broken.recall(diary, "What is the capital of Mongolia?")
     assert not result.nothing_known
     assert "embed: ModelError: the embedding service does not answer" in result.as_context()
+
+
+@pytest.mark.parametrize("reranker", ["default", "none"])
+def test_what_is_found_by_its_words_alone_is_no_noise(
+    memory: Recollect, reopen: Callable[..., Recollect], diary: str, reranker: str
+) -> None:
+    """A service that is down must not make an agent forget what it was told in these very words."""
+    broken = with_embedder(partial(reopen, reranker=reranker), Broken(memory.embedder))
+    result = broken.recall(diary, "Who swam in the lake?")
+    best = result.results[0]
+    assert "swam in the lake" in best.text
+    assert best.band is not Band.NOISE
+    assert best.text in result.as_context()
+    assert all(hit.score < best.score / 5 for hit in result if "swam" not in hit.text)
+    assert ("cross" in best.scores) == (reranker == "default")  # it needs no vectors
+    asked = broken.recall(diary, "Who swam in the lake?", without=["semantic", "rerank"])
+    assert "swam in the lake" in asked.results[0].text
+    assert asked.results[0].band is not Band.NOISE
 
 
 def test_nothing_that_can_search_is_an_error_not_an_empty_answer(

@@ -28,6 +28,7 @@ from recollect.recall.pool import Pool, Rest
 from recollect.recall.relevance import (
     Calibration,
     beside,
+    by_words,
     calibrations,
     evidence,
     judge,
@@ -198,10 +199,10 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
 
 
 def _goes_on(settings: Settings, search: Search) -> bool:
-    """Whether how lately a memory was told says something: a message goes on with what is going on,
-    unless it names a time itself, or nobody wants recency."""
+    """Whether how lately a memory was told says something: to a message that goes on with what is going
+    on, unless nobody wants recency."""
     boosts = "boost" not in search.request.without and settings.recency_decay != "none"
-    return boosts and search.query.message and not search.query.windows
+    return boosts and search.query.goes_on
 
 
 def _boosted(
@@ -274,24 +275,27 @@ def _rerank(
     known = calibrations(with_.embedder.name, script_of(search.query.text))
     if settings.reranker == "rrf":
         return spread(pool), None
-    first = judge(pool, known["first"])
+    meant = found.vector is not None and search.wants(Arm.SEMANTIC)
+    plain = known["first"] if meant else by_words()
+    first = judge(pool, plain)
     if not _reranks(settings, search.request) or not len(pool):
-        return first, known["first"]
+        return first, plain
     if settings.fusion != "rrf":
         first = looked_at_first(first, settings.rerank_candidates)
-    if line.overdue or found.vector is None:
-        reason = "the deadline came first" if line.overdue else "the query was not embedded"
-        run.degrade("rerank", reason)
-        return first, known["first"]
-    if found.tokens is None:
-        if settings.reranker == "late-interaction":
-            run.degrade("rerank", "there are no token vectors")
-        before, stage = first, "first"
+    if line.overdue:
+        run.degrade("rerank", "the deadline came first")
+        return first, plain
+    if found.tokens is not None:
+        before, judged = _late(with_, search, found.tokens, first, known["late"]), known["late"]
+        calibration = known["cross"]
     else:
-        before, stage = _late(with_, search, found.tokens, first, known["late"]), "late"
-    calibration = known["cross"] if stage == "late" else with_cross(known)
+        if found.vector is None:
+            run.degrade("rerank", "the query was not embedded")
+        elif settings.reranker == "late-interaction":
+            run.degrade("rerank", "there are no token vectors")
+        before, judged, calibration = first, plain, with_cross(plain, known)
     crossed = _crossed(with_, search, before, calibration, run, line)
-    return (before, known[stage]) if crossed is None else (crossed, calibration)
+    return (before, judged) if crossed is None else (crossed, calibration)
 
 
 def _late(

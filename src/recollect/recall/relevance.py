@@ -44,10 +44,19 @@ class Calibration:
 
 
 @cache
+def _table() -> Mapping[str, Any]:
+    return orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
+
+
 def _fitted(model: str) -> Mapping[str, Any]:
     """What was fitted for this model, or for those that nobody fitted."""
-    table = orjson.loads((files("recollect.recall") / "calibration.json").read_bytes())
-    return table.get(model) or table["general"]
+    return _table().get(model) or _table()["general"]
+
+
+@cache
+def by_words() -> Calibration:
+    """Where nothing is known of meanings, whatever the model (`training/fit_words.py`)."""
+    return Calibration(**_table()["words"])
 
 
 def least_similarity(model: str) -> float:
@@ -80,12 +89,12 @@ def calibrations(model: str, script: str | None = None) -> Mapping[str, Calibrat
     }
 
 
-def with_cross(known: Mapping[str, Calibration]) -> Calibration:
-    """The first signals and a cross-encoder, where there are no token vectors: its logit counts
+def with_cross(before: Calibration, known: Mapping[str, Calibration]) -> Calibration:
+    """The signals from before and a cross-encoder, where there are no token vectors: its logit counts
     for as much, and is as much above nothing, as after late interaction."""
-    first, late, cross = known["first"], known["late"], known["cross"]
-    weights = {**first.weights, "cross": cross.weights["cross"]}
-    return replace(first, bias=first.bias + cross.bias - late.bias, weights=weights)
+    late, cross = known["late"], known["cross"]
+    weights = {**before.weights, "cross": cross.weights["cross"]}
+    return replace(before, bias=before.bias + cross.bias - late.bias, weights=weights)
 
 
 def evidence(

@@ -34,6 +34,10 @@ OPEN = frozenset({
 })  # fmt: skip
 _FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"[?？؟][\s\"'”’»)\]*_]*$|^\W*(?:wh(?:at|en|ere|o|om|ose|ich|y)|how|did|tell|remind|list)\b",
+    re.IGNORECASE,
+)
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -86,7 +90,7 @@ class Query:
     causal: bool  # asks for a cause or an effect
     side: int  # which: -1 the cause, +1 the effect, 0 either
     request: bool  # something is to be done, not only remembered
-    message: bool  # of several sentences: it goes on with something, a question looks something up
+    goes_on: bool  # with what is going on: a message of several sentences that asks about no time
     time: QueryTime
     window: Window | None
     time_pull: TimePull
@@ -119,12 +123,25 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         tells_why(request.query),
         _side(request.query),
         is_request(request.query),
-        len(sentences(request.query)) > 1,
+        request.window is None and _goes_on(request.query, time),
         time,
         window,
         _pull(request, time),
         parts,
     )
+
+
+def _goes_on(text: str, time: QueryTime) -> bool:
+    """Whether a message goes on with what is going on, where a question looks something up: it has several
+    sentences, and tells of times at most ("I had the dinner on Friday. How do I …?")."""
+    spans = sentences(text)
+    times = [expression.span[0] for expression in time.expressions if expression.range]
+    asking = [(start, end) for start, end in spans if _asks(text[start:end])]
+    return len(spans) > 1 and not any(a <= at < b for a, b in asking for at in times)
+
+
+def _asks(sentence: str) -> bool:
+    return _QUESTION.search(sentence) is not None or is_request(sentence)
 
 
 def tells_why(text: str) -> bool:
@@ -142,7 +159,7 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     """The query with the window that its event gives. Where besides the event hardly more than
     somebody is named ("What did Alice do before she joined Google?"), the words of the event have
     said what they had to say: they would only find the event once more."""
-    dated = replace(query, window=window, time_pull=BY_EVENT)
+    dated = replace(query, window=window, time_pull=BY_EVENT, goes_on=False)
     event = query.time.event
     if event is None or query.causal or event.relation not in ("before", "after"):
         return dated

@@ -1,0 +1,59 @@
+"""Fit relevance where the query has no meaning to go by (`words` in `recall/calibration.json`).
+
+    python -m training.fit_words
+
+The embedder may be a service that is down, or later than the deadline, and `without=["semantic"]` asks for words alone.
+What is found by words is then judged by words: with the weights for everything, what lacks a cosine counts as far off, and
+the very sentence that was asked for as noise. Weights and bias are fitted on development queries as the others are
+(`training/fit_relevance.py`), first on every other query for a look at the rest. They are the same for every embedder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from training import fit_relevance as fitting  # noqa: E402
+from training.pairs import PLAN  # noqa: E402
+
+from recollect.recall.relevance import sigmoid  # noqa: E402
+
+WORDS = ("keyword", "exact", "graph", "window", "length", "wish", "lately")
+
+
+def main() -> None:
+    fitting.ASKED["without"] = ("semantic", "rerank")
+    data = fitting.gathered(PLAN)
+    both = fitting.Lists(
+        *(data[name].astype(kind) for name, kind in (("x", float), ("y", bool))),
+        *(data[name] for name in ("starts", "sets", "gold")),
+    )
+    odd = np.arange(len(both.starts)) % 2 == 1
+    train, check = fitting.part(both, ~odd), fitting.part(both, odd)
+    columns = [fitting.SIGNALS.index(s) for s in WORDS]
+    half, _, _ = fitting.fit(train, WORDS)
+    fitting.report("words, other half", check, np.nan_to_num(check.x[:, columns]) @ half)
+    weights, scale, bias = fitting.fit(both, WORDS)
+    made = fitting.entry(bias, dict(zip(WORDS, (weights * scale).tolist(), strict=True)))
+    score = np.nan_to_num(both.x[:, columns]) @ list(made["weights"].values())
+    fitting.report("words, as written", both, score)
+    chance = sigmoid(score + made["bias"])
+    for low, high in ((0, 0.03), (0.03, 0.1), (0.1, 0.35), (0.35, 0.7), (0.7, 1.01)):
+        at = (chance >= low) & (chance < high)
+        print(f"  {at.sum():7,} of {low:.2f} to {high:.2f}: {both.y[at].mean():.3f} are relevant")
+    best = np.maximum.reduceat(chance, both.starts)
+    for name in ("strong", "maybe"):
+        print(f"  the best hit is at least {name} for {np.mean(best >= made[name]):.2f} of queries")
+    print("   ", made)
+    table = json.loads(fitting.TARGET.read_text())
+    fitting.TARGET.write_text(json.dumps({**table, "words": made}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
