@@ -373,7 +373,10 @@ def where(result: Json) -> list[str]:
 def about(result: Json) -> str:
     load = result["machine"].get("load_1m")
     busy = "" if load is None else f", load {load:g}"
-    return f"commit {result['commit']}, {result['when'][:10]}{busy}."
+    parts = result.get("sets", {}).values()  # measured one by one, not all of them each time
+    commits = dict.fromkeys(part.get("commit", result["commit"]) for part in parts)
+    named = ", ".join(commits or [result["commit"]])
+    return f"commit{'s' * (len(commits) > 1)} {named}, {result['when'][:10]}{busy}."
 
 
 def _has(system: Json) -> bool:

@@ -149,6 +149,16 @@ def test_sizes_that_were_measured_by_themselves_are_on_the_page() -> None:
     assert "img/scale-100000.svg" in pages
 
 
+def test_the_page_names_every_commit_that_its_sets_were_measured_at() -> None:
+    import render
+
+    result = quality()
+    result["sets"]["old"] = {**result["sets"]["tiny"], "commit": "abd"}
+    page = render.render({"quality-short": result})["benchmarks.md"]
+    assert "commits abc, abd, 2026-01-01." in page
+    assert "commit abc, 2026-01-01." in render.render({"quality-short": quality()})["benchmarks.md"]
+
+
 def figure(value: float) -> dict[str, float]:
     return {"value": value, "low": value - 0.1, "high": value + 0.1, "queries": 4}
 
