@@ -303,7 +303,7 @@ def _asked(view: Any, model: str, ranked: Ranked, asked: Asked) -> Asked:
     pool, best = ranked.pool, int(ranked.rows[0])
     factors = pool.final / np.maximum(pool.relevance, 1e-9)
     signals: dict[str, Mapping[str, float]] = {}
-    for stage, calibration in calibrations(model).items():
+    for stage, calibration in calibrations(model, message=ranked.query.goes_on).items():
         judged = pool if calibration is ranked.calibration else judge(pool, calibration)
         row = best if judged is pool else int(np.argmax(judged.relevance * factors))
         signals[stage] = signals_of(view, ranked.query, judged, row)

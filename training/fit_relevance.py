@@ -6,9 +6,9 @@
 Two steps, because they answer two questions. The *weights* are fitted to order candidates: a
 softmax over each query's list, every data set counting the same. Then scale and bias are
 fitted to make the score a probability: a logistic regression on whether a candidate is
-relevant. Everything here happens on development queries (`recollect.eval.splits`): no model was trained on
-them and no figure is reported on them. Weights are shown as fitted on one half and measured on
-the other, then fitted on both.
+relevant. Messages that go on with what is going on have weights of their own, near those of all queries. Everything
+here happens on development queries (`recollect.eval.splits`): no model was trained on them and no figure is reported
+on them. Weights are shown by five folds, each measured on what it was not fitted on, then fitted on all.
 """
 
 from __future__ import annotations
@@ -50,9 +50,12 @@ DEPTH = 300
 # Fitted, the time asked for gets 0.1, since few questions name one; then a month asked for no longer fills
 # the best ten (tests/recall/test_temporal.py). At 0.25 every set stays within half a point.
 # These queries name no identifiers: `training/fit_identifiers.py`.
-# How lately a memory was told counts for messages alone, which are RealMem's and those about notes; fitted on all sets it
-# would be chosen by one persona.
+# How lately a memory was told counts for messages alone; fitted on all sets it would be chosen by one persona.
 HELD = {"exact": 2.0, "graph": 0.3, "window": 0.25, "lately": 0.75}
+# Messages that go on with what is going on have weights of their own, near those of all queries, for they are few: RealMem's,
+# some of LifeBench's questions, and those about notes. None of these asks for an identifier or a standing wish.
+STAY = 1.0
+AS_IN_ALL = ("exact", "window", "wish")
 # Bands: at MAYBE, questions of another bank are turned away in 93 % of cases and 7 % of answerable
 # ones are, on development banks; `benchmarks/abstain.py` asks reported ones.
 STRONG, MAYBE = 0.35, 0.03
@@ -69,6 +72,14 @@ FIRST = ("semantic", "around", "keyword", "exact", "graph", "window", "length", 
 LATE = (*FIRST, "late", "late_before", "beside")
 SIGNALS = (*LATE, "cross")
 MODELS: Mapping[str, tuple[str, ...]] = {"first": FIRST, "late": LATE}
+KINDS = ("relevance", "messages")  # of weights: for queries, and for messages
+FEWEST = 10  # queries of a set that count
+FOLDS = 5
+PARTS = {
+    "beside": "the turns beside",
+    "wish": "standing wishes",
+    "lately": "how lately it was told",
+}
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,7 @@ class Lists:
     starts: NDArray[np.int64]
     sets: NDArray[np.int64]  # of each query
     gold: NDArray[np.int64]  # how many are relevant, found or not
+    messages: NDArray[np.bool_]  # which go on with what is going on
 
 
 def collect() -> None:
@@ -91,13 +103,13 @@ def gathered(plan: Plan, reranker: Reranker | None = None) -> dict[str, NDArray[
     """Candidates of development queries with their signals, as the shipped cross-encoder reads them or this one."""
     rows: list[NDArray[np.float32]] = []
     labels: list[NDArray[np.bool_]] = []
-    heads: list[tuple[int, int, int]] = []
+    heads: list[tuple[int, int, int, bool]] = []
     for number, (name, units, queries) in enumerate(plan):
         for bank in read(name, Split.DEVELOPMENT).banks:
-            for x, y, gold in _bank(sample(bank, units, queries), reranker):
+            for x, y, gold, message in _bank(sample(bank, units, queries), reranker):
                 rows.append(x)
                 labels.append(y)
-                heads.append((number, len(y), gold))
+                heads.append((number, len(y), gold, message))
         print(name, sum(1 for h in heads if h[0] == number), "queries", flush=True)
     counts = np.array([h[1] for h in heads])
     return {
@@ -106,12 +118,13 @@ def gathered(plan: Plan, reranker: Reranker | None = None) -> dict[str, NDArray[
         "starts": np.concatenate([[0], np.cumsum(counts)[:-1]]),
         "sets": np.array([h[0] for h in heads]),
         "gold": np.array([h[2] for h in heads]),
+        "messages": np.array([h[3] for h in heads]),
     }
 
 
 def _bank(
     bank: Bank, reranker: Reranker | None
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int]]:
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], int, bool]]:
     with recollect.open(":memory:", **MODEL) as memory:
         system = System(memory)
         system.index(bank)
@@ -133,62 +146,79 @@ def _bank(
             x = np.stack(
                 [pool.signals.get(s, np.full(len(pool), np.nan))[:DEPTH] for s in SIGNALS], axis=1
             )
-            yield x.astype(np.float32), np.array([u in gold for u in unit]), len(gold)
+            found = np.array([u in gold for u in unit])
+            yield x.astype(np.float32), found, len(gold), ranked.query.goes_on
 
 
-def load() -> tuple[Lists, Lists]:
-    """Two halves, every other query: one to fit, one to look at."""
-    data = np.load(CACHE / "relevance.npz")
-    whole = Lists(
-        data["x"].astype(np.float64),
-        data["y"].astype(bool),
-        data["starts"],
-        data["sets"],
-        data["gold"],
-    )
-    odd = np.arange(len(whole.starts)) % 2 == 1
-    return part(whole, ~odd), part(whole, odd)
+def lists_of(data: Mapping[str, NDArray[Any]]) -> Lists:
+    about = (data[name] for name in ("starts", "sets", "gold", "messages"))
+    return Lists(data["x"].astype(np.float64), data["y"].astype(bool), *about)
 
 
 def part(lists: Lists, queries: NDArray[np.bool_]) -> Lists:
     counts = np.diff([*lists.starts, len(lists.y)])
     rows = np.repeat(queries, counts)
     starts = np.concatenate([[0], np.cumsum(counts[queries])[:-1]])
-    return Lists(lists.x[rows], lists.y[rows], starts, lists.sets[queries], lists.gold[queries])
+    of = (lists.sets[queries], lists.gold[queries], lists.messages[queries])
+    return Lists(lists.x[rows], lists.y[rows], starts, *of)
 
 
-def whole(one: Lists, other: Lists) -> Lists:
-    return Lists(
-        np.concatenate([one.x, other.x]),
-        np.concatenate([one.y, other.y]),
-        np.concatenate([one.starts, other.starts + len(one.y)]),
-        np.concatenate([one.sets, other.sets]),
-        np.concatenate([one.gold, other.gold]),
-    )
+def of_each(lists: Lists) -> NDArray[np.int64]:
+    """The number of the query of each candidate."""
+    return np.repeat(np.arange(len(lists.starts)), np.diff([*lists.starts, len(lists.y)]))
 
 
-def fit(lists: Lists, signals: Sequence[str]) -> tuple[NDArray[np.float64], float, float]:
-    """Weights, scale and bias."""
-    columns = [SIGNALS.index(s) for s in signals]
-    x = np.nan_to_num(lists.x[:, columns])
+def counting(lists: Lists) -> NDArray[np.float64]:
+    """What each query counts for: every set the same, but for those that have next to none."""
+    count = np.bincount(lists.sets, minlength=len(PLAN))
+    return np.where(count >= FEWEST, 1 / np.maximum(count, 1), 0)[lists.sets]
+
+
+def fit(
+    lists: Lists,
+    signals: Sequence[str],
+    near: NDArray[np.float64] | None = None,
+    stay: float = 1e-3,
+) -> tuple[NDArray[np.float64], float, float]:
+    """Weights, scale and bias; weights that stay `near` others, or near nothing."""
+    x = columns_of(lists, signals)
     spread = x.std(axis=0) + 1e-9
     z = x / spread
     found = np.add.reduceat(lists.y.astype(float), lists.starts)
-    query_weight = (found > 0) / np.bincount(lists.sets, minlength=len(PLAN))[lists.sets]
-    of = np.repeat(np.arange(len(lists.starts)), np.diff([*lists.starts, len(lists.y)]))
+    query_weight = (found > 0) * counting(lists)
+    of = of_each(lists)
+    begun = 0.0 if near is None else x @ near
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        s = z @ w
+        s = z @ w + begun
         s = s - np.maximum.reduceat(s, lists.starts)[of]
         e = np.exp(s)
         total = np.add.reduceat(e, lists.starts)
         log_p = s - np.log(total)[of]
         share = lists.y / np.maximum(found, 1)[of] * query_weight[of]
         gradient = (e / total[of]) * query_weight[of] - share
-        return float(-(share * log_p).sum() + 1e-3 * w @ w), z.T @ gradient + 2e-3 * w
+        return float(-(share * log_p).sum() + stay * w @ w), z.T @ gradient + 2 * stay * w
 
-    weights = minimize(loss, np.zeros(len(columns)), jac=True, method="L-BFGS-B").x / spread
+    moved = minimize(loss, np.zeros(len(signals)), jac=True, method="L-BFGS-B").x / spread
+    weights = moved if near is None else near + moved
     return (weights, *_calibrate(x @ weights, lists, query_weight[of]))
+
+
+def held_out(
+    lists: Lists, signals: Sequence[str], near: NDArray[np.float64] | None, stay: float
+) -> NDArray[np.float64]:
+    """Every candidate's score by weights that did not see its query."""
+    out, of = np.zeros(len(lists.y)), of_each(lists)
+    for fold in range(FOLDS):
+        mine = np.arange(len(lists.starts)) % FOLDS == fold
+        weights, _, _ = fit(part(lists, ~mine), signals, near, stay)
+        out[mine[of]] = (columns_of(lists, signals) @ weights)[mine[of]]
+    return out
+
+
+def columns_of(lists: Lists, signals: Sequence[str]) -> NDArray[np.float64]:
+    """What nobody looked at adds nothing."""
+    return np.nan_to_num(lists.x[:, [SIGNALS.index(s) for s in signals]])
 
 
 def crossed_first(
@@ -205,24 +235,23 @@ def crossed_first(
     return out, seen
 
 
-def report_reading(lists: Lists, score: NDArray[np.float64], late: float, cross: float) -> None:
+def report_reading(lists: Lists, chance: NDArray[np.float64], read: NDArray[np.float64]) -> None:
     """As recall reads: so many at once, and at budget `mid` on while what comes next may matter."""
     for reading in (*(Reading(depth, depth) for depth in CROSS_DEPTHS), CROSSED["mid"]):
-        chance, reads = read_on(lists, score, (late, cross), reading)
+        found, reads = read_on(lists, chance, read, reading)
         name = f"cross-encoder on the best {reading.most}"
         if reading.step < reading.most:
             name = f"… on {np.mean(reads):.1f}, while it matters"
-        report(name, lists, chance)
+        report(name, lists, found)
 
 
 def read_on(
-    lists: Lists, score: NDArray[np.float64], biases: tuple[float, float], reading: Reading
+    lists: Lists, before: NDArray[np.float64], read: NDArray[np.float64], reading: Reading
 ) -> tuple[NDArray[np.float64], list[int]]:
     """Relevance with the cross-encoder's logits of what it reads, and how many that are of each list."""
-    chance, reads = sigmoid(score + biases[0]), list[int]()
-    read = sigmoid(score + biases[1] + CROSS_WEIGHT * lists.x[:, SIGNALS.index("cross")])
-    for a, b in zip(lists.starts, [*lists.starts[1:], len(score)], strict=True):
-        best = a + np.argsort(-score[a:b], kind="stable")
+    chance, reads = before.copy(), list[int]()
+    for a, b in zip(lists.starts, [*lists.starts[1:], len(chance)], strict=True):
+        best = a + np.argsort(-chance[a:b], kind="stable")
         best, count = best[~np.isnan(read[best])], 0
         while count < min(reading.most, len(best)):
             top = chance[best].max()
@@ -238,8 +267,7 @@ def read_on(
 def cross_bias(lists: Lists, score: NDArray[np.float64]) -> float:
     """What makes the mixed score a probability again, on what the cross-encoder saw."""
     mixed, seen = crossed_first(lists, score, CALIBRATED)
-    counts = np.diff([*lists.starts, len(lists.y)])
-    share = np.repeat(1 / np.bincount(lists.sets, minlength=len(PLAN))[lists.sets], counts)[seen]
+    share = counting(lists)[of_each(lists)][seen]
     z, y = mixed[seen], lists.y[seen].astype(float)
     found = minimize_scalar(
         lambda bias: float((share * (np.logaddexp(0, z + bias) - y * (z + bias))).sum()),
@@ -269,26 +297,79 @@ def ndcg(lists: Lists, score: NDArray[np.float64]) -> tuple[list[float], list[fl
     for i, (a, b) in enumerate(zip(lists.starts, ends, strict=True)):
         top = a + np.argsort(-score[a:b], kind="stable")[:10]
         out[i] = at_ten(lists.y[top], int(lists.gold[i]))
-    by = [out[lists.sets == s].mean(axis=0) for s in range(len(PLAN))]
+    by = [out[lists.sets == s].mean(axis=0) for s in sets_in(lists)]
     return [float(b[1]) for b in by], [float(b[0]) for b in by]
+
+
+def sets_in(lists: Lists) -> list[int]:
+    return sorted(set(lists.sets[counting(lists) > 0].tolist()))
 
 
 def report(name: str, lists: Lists, score: NDArray[np.float64]) -> None:
     n, r = ndcg(lists, score)
+    names = [PLAN[number][0] for number in sets_in(lists)]
     cells = "  ".join(
-        f"{s[0]} {100 * b:5.1f}/{100 * a:5.1f}" for s, a, b in zip(PLAN, n, r, strict=True)
+        f"{s} {100 * b:5.1f}/{100 * a:5.1f}" for s, a, b in zip(names, n, r, strict=True)
     )
     print(f"{name:34s} {cells}   mean {100 * np.mean(r):.1f}/{100 * np.mean(n):.1f}")
 
 
-def entry(bias: float, weights: Mapping[str, float]) -> dict[str, Any]:
+def entry(bias: float, weights: Mapping[str, float], held: Mapping[str, float]) -> dict[str, Any]:
     """A model as `recall/relevance.py` reads it."""
     return {
         "bias": round(bias, 4),
-        "weights": {s: HELD.get(s, round(float(w), 4)) for s, w in weights.items()},
+        "weights": {s: held.get(s, round(float(w), 4)) for s, w in weights.items()},
         "strong": STRONG,
         "maybe": MAYBE,
     }
+
+
+def stages(lists: Lists) -> dict[str, Any]:
+    """The weights of each stage before the cross-encoder, for queries of all kinds."""
+    out = dict[str, Any]()
+    for name, signals in MODELS.items():
+        if np.isnan(lists.x[:, [SIGNALS.index(s) for s in signals]]).all(axis=0).any():
+            continue  # no such model was running
+        out[name] = stage(name, lists, signals, HELD)
+    return out
+
+
+def stages_of_messages(lists: Lists, general: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for messages, near what is for all."""
+    out = dict[str, Any]()
+    for name, model in general.items():
+        weights = model["weights"]
+        held = {s: weights[s] for s in AS_IN_ALL}
+        near = np.array([weights[s] for s in MODELS[name]])
+        report(f"messages, {name}, as others", lists, score_of(lists, model))
+        out[name] = stage(f"messages, {name}", lists, MODELS[name], held, near, STAY)
+    return out
+
+
+def stage(
+    name: str,
+    lists: Lists,
+    signals: Sequence[str],
+    held: Mapping[str, float],
+    near: NDArray[np.float64] | None = None,
+    stay: float = 1e-3,
+) -> dict[str, Any]:
+    report(f"{name}, by folds", lists, held_out(lists, signals, near, stay))
+    weights, scale, bias = fit(lists, signals, near, stay)
+    return entry(bias, dict(zip(signals, (weights * scale).tolist(), strict=True)), held)
+
+
+def crossed(lists: Lists, out: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the cross-encoder's part, where one read after late interaction."""
+    if "late" not in out or np.isnan(lists.x[:, SIGNALS.index("cross")]).all():
+        return {}
+    bias = cross_bias(lists, score_of(lists, out["late"]))
+    return {"cross": entry(bias, {**out["late"]["weights"], "cross": CROSS_WEIGHT}, {})}
+
+
+def score_of(lists: Lists, model: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Without its bias."""
+    return columns_of(lists, list(model["weights"])) @ list(model["weights"].values())
 
 
 def main() -> None:
@@ -307,51 +388,58 @@ def main() -> None:
     if given.step == "collect":
         collect()
         return
-    train, check = load()
-    both = whole(train, check)
+    lists = lists_of(np.load(CACHE / "relevance.npz"))
+    messages = part(lists, lists.messages)
     table: dict[str, Any] = json.loads(TARGET.read_text())
-    out: dict[str, Any] = {}
-    for name, signals in MODELS.items():
-        if given.cross:
-            out[name] = table[given.model]["relevance"][name]
-            continue
-        columns = [SIGNALS.index(s) for s in signals]
-        if np.isnan(check.x[:, columns]).all(axis=0).any():
-            continue  # no such model was running
-        half, _, _ = fit(train, signals)
-        report(f"{name}, other half", check, np.nan_to_num(check.x[:, columns]) @ half)
-        weights, scale, bias = fit(both, signals)
-        out[name] = entry(bias, dict(zip(signals, (weights * scale).tolist(), strict=True)))
-        print("   ", out[name])
-    for name, model in out.items():
-        columns = [SIGNALS.index(s) for s in MODELS[name]]
-        score = np.nan_to_num(both.x[:, columns]) @ list(model["weights"].values())
-        report(f"{name}, as written", both, score)
-    if "late" in out and not np.isnan(both.x[:, SIGNALS.index("cross")]).all():
-        late: dict[str, float] = out["late"]["weights"]
-        score = np.nan_to_num(both.x[:, [SIGNALS.index(s) for s in LATE]]) @ list(late.values())
-        apart = {
-            "beside": "the turns beside",
-            "wish": "standing wishes",
-            "lately": "how lately it was told",
-        }
-        for name, words in apart.items():
-            part_of_it = np.nan_to_num(both.x[:, SIGNALS.index(name)]) * late[name]
-            report(f"late, without {words}", both, score - part_of_it)
-        bias = cross_bias(both, score)
-        report_reading(both, score, out["late"]["bias"], bias)
-        out["cross"] = entry(bias, {**late, "cross": CROSS_WEIGHT})
-        print("   ", out["cross"])
-    of = np.repeat(both.sets, np.diff([*both.starts, len(both.y)]))
+    old = table.get(given.model, table["general"])
+    if given.cross:
+        out = {kind: {s: old[kind][s] for s in MODELS} for kind in KINDS}
+    else:
+        general = stages(lists)
+        out = {"relevance": general, "messages": stages_of_messages(messages, general)}
+    out["relevance"] |= crossed(lists, out["relevance"])
+    out["messages"] |= crossed(messages, out["messages"])
+    for kind, models in out.items():
+        for name, model in models.items():
+            print(kind, name, model)
+    report_pieces(lists, out)
+    if given.model:
+        table[given.model] = {**old, **{kind: {**old.get(kind, {}), **out[kind]} for kind in KINDS}}
+        TARGET.write_text(json.dumps(table, indent=1) + "\n")
+
+
+def report_pieces(lists: Lists, out: Mapping[str, Mapping[str, Any]]) -> None:
+    """What every piece brings, questions and messages each with the weights that are theirs."""
+    message = lists.messages[of_each(lists)]
+
+    def logit(name: str, without: str | None = None) -> NDArray[np.float64]:
+        asked, told = (
+            score_of(lists, lacking(out[kind][name], without)) + out[kind][name]["bias"]
+            for kind in KINDS
+        )
+        return np.where(message, told, asked)
+
+    for name in MODELS:
+        if name in out["relevance"]:
+            report(f"{name}, as written", lists, logit(name))
+    if "cross" in out["relevance"]:
+        plain = score_of(lists, out["relevance"]["late"]) + out["relevance"]["late"]["bias"]
+        report("late, messages as all", lists, plain)
+        for name, words in PARTS.items():
+            report(f"late, without {words}", lists, logit("late", name))
+        unread = np.isnan(lists.x[:, SIGNALS.index("cross")])
+        read = np.where(unread, np.nan, sigmoid(logit("cross")))
+        report_reading(lists, sigmoid(logit("late")), read)
+    of = of_each(lists)
     for number, (name, *_) in enumerate(PLAN):
-        cosines = both.x[both.y & (of == number), SIGNALS.index("semantic")]
+        cosines = lists.x[lists.y & (lists.sets[of] == number), SIGNALS.index("semantic")]
         print(f"cosine of {name}'s answers, a tenth under {np.nanpercentile(cosines, 10):.2f}")
     for s in ("semantic", "around", "keyword", "graph"):
-        report(f"{s} alone", check, np.nan_to_num(check.x[:, SIGNALS.index(s)]))
-    if given.model:
-        old = table.get(given.model, table["general"])
-        table[given.model] = {**old, "relevance": {**old["relevance"], **out}}
-        TARGET.write_text(json.dumps(table, indent=1) + "\n")
+        report(f"{s} alone", lists, np.nan_to_num(lists.x[:, SIGNALS.index(s)]))
+
+
+def lacking(model: Mapping[str, Any], without: str | None) -> Mapping[str, Any]:
+    return {"weights": {s: w for s, w in model["weights"].items() if s != without}}
 
 
 if __name__ == "__main__":

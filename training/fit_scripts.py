@@ -48,7 +48,7 @@ def shifted(shift: float) -> Iterator[None]:
     """Recall with every bias lower by so much, whatever the script."""
     plain = relevance.calibrations(DEFAULT_EMBEDDER)
     lower = {name: replace(c, bias=float(np.float32(c.bias - shift))) for name, c in plain.items()}
-    kept, pipeline.calibrations = pipeline.calibrations, lambda *_: lower
+    kept, pipeline.calibrations = pipeline.calibrations, lambda *_, **__: lower
     try:
         yield
     finally:

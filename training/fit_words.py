@@ -5,7 +5,7 @@
 The embedder may be a service that is down, or later than the deadline, and `without=["semantic"]` asks for words alone.
 What is found by words is then judged by words: with the weights for everything, what lacks a cosine counts as far off, and
 the very sentence that was asked for as noise. Weights and bias are fitted on development queries as the others are
-(`training/fit_relevance.py`), first on every other query for a look at the rest. They are the same for every embedder.
+(`training/fit_relevance.py`), first by folds for a look. They are the same for every embedder.
 """
 
 from __future__ import annotations
@@ -29,19 +29,12 @@ WORDS = ("keyword", "exact", "graph", "window", "length", "wish", "lately")
 
 def main() -> None:
     fitting.ASKED["without"] = ("semantic", "rerank")
-    data = fitting.gathered(PLAN)
-    both = fitting.Lists(
-        *(data[name].astype(kind) for name, kind in (("x", float), ("y", bool))),
-        *(data[name] for name in ("starts", "sets", "gold")),
-    )
-    odd = np.arange(len(both.starts)) % 2 == 1
-    train, check = fitting.part(both, ~odd), fitting.part(both, odd)
-    columns = [fitting.SIGNALS.index(s) for s in WORDS]
-    half, _, _ = fitting.fit(train, WORDS)
-    fitting.report("words, other half", check, np.nan_to_num(check.x[:, columns]) @ half)
+    both = fitting.lists_of(fitting.gathered(PLAN))
+    fitting.report("words, by folds", both, fitting.held_out(both, WORDS, None, 1e-3))
     weights, scale, bias = fitting.fit(both, WORDS)
-    made = fitting.entry(bias, dict(zip(WORDS, (weights * scale).tolist(), strict=True)))
-    score = np.nan_to_num(both.x[:, columns]) @ list(made["weights"].values())
+    fitted = dict(zip(WORDS, (weights * scale).tolist(), strict=True))
+    made = fitting.entry(bias, fitted, fitting.HELD)
+    score = fitting.columns_of(both, WORDS) @ list(made["weights"].values())
     fitting.report("words, as written", both, score)
     chance = sigmoid(score + made["bias"])
     for low, high in ((0, 0.03), (0.03, 0.1), (0.1, 0.35), (0.35, 0.7), (0.7, 1.01)):

@@ -1,4 +1,5 @@
-"""A message of several sentences goes on with what is going on: how lately a memory was told counts."""
+"""A message of several sentences goes on with what is going on: how lately a memory was told counts, and its
+words weigh more than those of a question."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from recollect import Recollect
+from recollect.recall.relevance import Calibration, calibrations
 from recollect.recall.result import RecallResult
 
 BANK, NOW = "lately", "2024-06-01"
@@ -108,3 +110,31 @@ def test_the_explanation_says_that_it_was_told_lately(memory: Recollect, told: s
     best = memory.recall(told, MESSAGE, query_timestamp=NOW).results[0]
     assert best.id == "new"
     assert "told lately" in str(best.explanation)
+
+
+def weighed(result: RecallResult, by: Calibration) -> bool:
+    """Whether the best hit was judged by these weights."""
+    return f"Explanation(value={by.bias}, description='bias'" in str(result.results[0].explanation)
+
+
+@pytest.mark.parametrize("stage", ["first", "late", "cross"])
+def test_words_weigh_more_in_a_message(memory: Recollect, stage: str) -> None:
+    message = calibrations(memory.embedder.name, message=True)[stage]
+    question = calibrations(memory.embedder.name)[stage]
+    assert message.weights["keyword"] > 2 * question.weights["keyword"]
+
+
+def test_a_message_is_judged_by_weights_of_its_own(memory: Recollect, told: str) -> None:
+    known = calibrations(memory.embedder.name, message=True)
+    result = memory.recall(told, MESSAGE, query_timestamp=NOW, explain=True)
+    assert weighed(result, known["cross"])
+
+
+def test_a_question_is_not_judged_as_a_message(memory: Recollect, told: str) -> None:
+    known = calibrations(memory.embedder.name)
+    result = memory.recall(told, QUESTION, query_timestamp=NOW, explain=True)
+    assert weighed(result, known["cross"])
+
+
+def test_a_model_that_nobody_calibrated_judges_messages_as_questions() -> None:
+    assert calibrations("mine", message=True) == calibrations("mine")

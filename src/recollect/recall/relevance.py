@@ -72,17 +72,23 @@ def least_likeness(model: str) -> float:
 
 
 @cache
-def calibrations(model: str, script: str | None = None) -> Mapping[str, Calibration]:
+def calibrations(
+    model: str, script: str | None = None, *, message: bool = False
+) -> Mapping[str, Calibration]:
     """By which signals are there: "first", "late", "cross". A model that nobody calibrated gets
     the general weights.
+
+    A `message` that goes on with what is going on has weights of its own, where they were fitted: it says many things at
+    once, so its vector is near to nothing, and rare words, links and the last days tell more.
 
     To a model that never learnt a `script`, all that is written in it is alike: only the bias is lower
     there (`training/fit_scripts.py`), so the order stays."""
     chosen = _fitted(model)
+    weights = chosen.get("messages") if message else None
     alike: Mapping[str, float] = chosen.get("scripts", {}).get(script, {})
     # A bias of single precision, as the terms are: so few bits add up in double precision with
     # nothing lost, and every way to add them gives the same.
-    read = {name: Calibration(**entry) for name, entry in chosen["relevance"].items()}
+    read = {name: Calibration(**entry) for name, entry in (weights or chosen["relevance"]).items()}
     return {
         name: replace(c, bias=float(np.float32(c.bias - alike.get(name, 0.0))))
         for name, c in read.items()
