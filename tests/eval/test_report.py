@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import ClassVar
@@ -16,6 +17,7 @@ from recollect.eval.gate import judge, parse_rules
 from recollect.eval.html import render
 from recollect.eval.report import Report, remarks, times
 from recollect.eval.svg import Bar, bars, grouped, growth
+from recollect.eval.trouble import DatasetError
 
 
 class WordOverlap:
@@ -55,6 +57,16 @@ DATASET = Dataset(
         ),
     ),
 )
+
+
+def test_that_nothing_computes_the_measures_is_said_before_anything_is_indexed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    system = WordOverlap()
+    with pytest.raises(DatasetError, match="ir-measures"):
+        evaluate(DATASET, system)
+    assert system.indexed == []
 
 
 @pytest.fixture

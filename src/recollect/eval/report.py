@@ -13,6 +13,7 @@ from recollect.eval.metrics import (
     TOKEN_LIMITS,
     Figure,
     Judged,
+    measures,
     percentiles,
     score_queries,
     summarise,
@@ -78,6 +79,7 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Report:
     """Index every bank (unless it exists), ask every query, and summarise."""
+    measures()
     judged: list[Judged] = []
     for bank in dataset.banks:
         if index and bank.units:
