@@ -7,11 +7,16 @@ import argparse
 from collections.abc import Callable, Iterable
 
 
+def described(description: str | None) -> argparse.ArgumentParser:
+    """Whose --help says what a script's docstring says, its commands on lines of their own."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
 def no_options(description: str | None) -> None:
     """For a script that takes none, but is asked for --help, or given what it would not heed."""
-    argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    described(description).parse_args()
 
 
 def count(text: str) -> int:

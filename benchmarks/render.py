@@ -7,7 +7,6 @@ Nothing on that page is written by hand; --check fails when it is not what the r
 
 from __future__ import annotations
 
-import argparse
 import ast
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from arguments import described
 from machine import HERE, RESULTS
 from recollect.eval.svg import grouped, growth
 from render_cards import cards
@@ -28,7 +28,7 @@ Pages = dict[str, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments or [])
     found = results()

@@ -26,7 +26,7 @@ import orjson
 import cost_model
 import render
 import scale
-from arguments import some_of
+from arguments import described, some_of
 from machine import CACHE, SKIPPED, commit, write
 
 HERE = Path(__file__).parent
@@ -86,9 +86,7 @@ MILLION = Part(
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described(__doc__)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--short", action="store_true", help="the default")
     size.add_argument("--full", action="store_true")

@@ -130,6 +130,20 @@ def test_help_is_not_taken_for_a_wish_to_begin(script: str) -> None:
     assert f"usage: {path.name}" in told
 
 
+@pytest.mark.parametrize(
+    "script",
+    ["cost_model", "forms", "moving", "peers", "quality", "render", "run"]
+    + ["scale", "serving", "sizing", "skim"],
+)
+def test_help_shows_each_command_on_a_line_of_its_own(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = import_module(script)
+    with pytest.raises(SystemExit):
+        module.main(["--help"])
+    assert (module.__doc__ or "").strip() in capsys.readouterr().out
+
+
 def test_the_page_is_rendered_from_results_alone() -> None:
     import render
 
