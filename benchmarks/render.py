@@ -1,4 +1,5 @@
-"""Render docs/benchmarks.md, its plots and the figures of the model cards from benchmarks/results/*.json.
+"""Render docs/benchmarks.md, its plots and the figures of the model cards and of mcp.md from
+benchmarks/results/*.json.
 
     python benchmarks/render.py [--check]
 
@@ -17,7 +18,7 @@ import orjson
 from arguments import described
 from machine import HERE, RESULTS
 from recollect.eval.svg import grouped, growth
-from render_cards import cards
+from render_cards import answers, cards
 from render_postgres import peer, sizes
 
 DOCS = HERE.parent / "docs"
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pages = render(found)
     for name in _preferred(found, "quality")[:1]:
         pages |= cards(found[name], DOCS)
+    if "part-lean" in found:
+        pages |= answers(found["part-lean"], DOCS)
     if options.check:
         stale = [name for name, text in pages.items() if _on_disk(name) != text]
         if stale:

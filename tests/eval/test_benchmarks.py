@@ -413,6 +413,23 @@ def test_the_figures_of_model_cards_are_what_was_measured() -> None:
     assert shown == {name: (render.DOCS / name).read_text("utf-8") for name in shown}
 
 
+def test_what_lean_answers_save_is_put_where_agents_are_told_of_them() -> None:
+    import render
+    from render_cards import answers
+
+    printed = "story   1000  3000  67%   2000  8000  75%   1200  60%   (10 of 11 answered)\n"
+    shown = answers({"printed": printed}, render.DOCS)["mcp.md"]
+    assert "| demo story | 1,000 | 3,000 | 67 % | 1,200 | 75 % |" in shown
+
+
+def test_what_lean_answers_save_is_what_was_measured() -> None:
+    import render
+    from render_cards import answers
+
+    shown = answers(render.results()["part-lean"], render.DOCS)
+    assert shown == {"mcp.md": (render.DOCS / "mcp.md").read_text("utf-8")}
+
+
 def test_the_card_of_the_cross_encoder_has_the_cost_that_was_measured() -> None:
     import render
     from recollect.models.registry import DEFAULT_RERANKER
