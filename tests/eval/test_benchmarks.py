@@ -403,6 +403,17 @@ def test_the_readme_shows_what_was_measured() -> None:
     }
 
 
+def test_the_readme_says_how_often_recall_knew_that_it_did_not_know() -> None:
+    import render
+
+    printed = render.results()["part-abstain"]["printed"]
+    (precision, said), *_ = re.findall(r"precision (0\.\d+) .* recall (0\.\d+)", printed)
+    turned_away, *_ = re.findall(r"^ *all +(0\.\d+)", printed, re.MULTILINE)
+    readme = (BENCHMARKS.parent / "README.md").read_text("utf-8")
+    shown = re.findall(r"(\d+) of 100", readme)
+    assert shown == [f"{100 * float(share):.0f}" for share in (said, precision, turned_away)]
+
+
 def test_the_figures_of_model_cards_are_what_was_measured() -> None:
     import render
     from render_cards import cards
