@@ -336,7 +336,8 @@ def other(name: str, result: Json) -> list[str]:
     rows = [f"| {label} | {_shown(value)} |" for label, value in _figures(result)]
     if not rows:
         return []
-    return [*lines, about(result), "", "| figure | value |", "|---|---|", *rows, ""]
+    command = f"`{result['command']}`, " if "command" in result else ""
+    return [*lines, command + about(result), "", "| figure | value |", "|---|---|", *rows, ""]
 
 
 def meaning(title: str) -> list[str]:
@@ -352,7 +353,7 @@ def meaning(title: str) -> list[str]:
 
 def _figures(result: Json, within: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in result.items():
-        if not within and key in ("when", "commit", "kind", "machine", "versions"):
+        if not within and key in ("when", "commit", "command", "kind", "machine", "versions"):
             continue
         if isinstance(value, dict):
             yield from _figures(value, f"{within}{key} · ")

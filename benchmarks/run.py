@@ -27,7 +27,7 @@ import cost_model
 import render
 import scale
 from arguments import described, some_of
-from machine import CACHE, SKIPPED, commit, write
+from machine import CACHE, SKIPPED, commit, typed, write
 
 HERE = Path(__file__).parent
 PROGRESS = CACHE / "run.json"
@@ -158,11 +158,7 @@ def steps(options: argparse.Namespace) -> Iterable[Part]:
 
 
 def command(part: Part, full: bool) -> list[str]:
-    """As a person would type it: those that import `benchmarks.…` only run as modules."""
-    path = HERE / f"{part.name}.py"
-    module = "from benchmarks." in path.read_text("utf-8")
-    script = ["-m", f"benchmarks.{part.name}"] if module else [f"benchmarks/{part.name}.py"]
-    return ["python", *script, *part.options(full=full)]
+    return typed(part.name, part.options(full=full))
 
 
 def attempt(part: Part, full: bool) -> bool | None:

@@ -294,6 +294,34 @@ def test_a_part_is_named_by_the_command_that_runs_it() -> None:
     assert named["retain"] == "python -m benchmarks.retain"
 
 
+def test_a_result_names_the_command_that_measured_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import machine
+
+    monkeypatch.setattr(machine, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(BENCHMARKS / "retain.py"), "--facts", "300"])
+    written = json.loads(machine.write("retain-300", {"facts": 300}).read_text())
+    assert written["command"] == "python -m benchmarks.retain --facts 300"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--dsn", "postgresql://ann:secret@db/x"],
+        ["--dsn=postgresql://ann:secret@db/x"],
+        ["--dsn", "host=db password=secret"],
+        ["--beside", "/home/ann/secret"],
+    ],
+)
+def test_a_command_in_a_result_names_no_store_and_no_path(given: list[str]) -> None:
+    from machine import typed
+
+    told = typed("postgres", ["--sizes=1000", *given])
+    assert told[2] == "--sizes=1000"
+    assert "secret" not in " ".join(told)
+
+
 def test_a_run_that_was_cut_short_goes_on_with_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +387,15 @@ def test_what_a_part_only_printed_is_on_the_page() -> None:
     page = render.render({"part-x": printed})["benchmarks.md"]
     assert "## x\n\n`python benchmarks/x.py`" in page
     assert "```\n3 ms\n```" in page
+
+
+def test_a_measured_part_is_shown_with_the_command_that_measured_it() -> None:
+    import render
+
+    found = {**about(), "command": "python benchmarks/moving.py --size 9", "memories": 9}
+    page = render.render({"moving": found})["benchmarks.md"]
+    assert "`python benchmarks/moving.py --size 9`, commit" in page
+    assert "| command |" not in page
 
 
 def test_a_part_is_explained_in_the_words_of_its_script() -> None:
