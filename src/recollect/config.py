@@ -215,6 +215,8 @@ def _checked(name: str, value: Any, source: str) -> Any:
         return tuple(str(part) for part in cast("Sequence[Any]", value))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if kind is str and isinstance(value, Path):  # a folder with a model
+        value = str(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(
             f"{name} = {value!r} from {source} is not a {_WORDS.get(kind, kind.__name__)}",
