@@ -203,6 +203,13 @@ def test_a_file_whose_queries_have_no_gold_is_told_so() -> None:
     assert remarks(report) == ["no query has gold, so there is nothing but times"]
 
 
+def test_a_report_of_nothing_but_times_has_no_empty_tables() -> None:
+    queries = tuple(Query(f"q{n}", "who", category=f"c{n}") for n in range(3))
+    asked = Bank("a", (Unit("1", "ana built a kiln"),), queries)
+    page = render(evaluate(Dataset("d", (asked,)), WordOverlap()))
+    assert re.findall("<h2>(.*?)</h2>", page) == ["Time a recall (ms)"]
+
+
 def test_queries_that_could_not_be_judged_are_counted_among_those_that_were_asked() -> None:
     queries = tuple(Query(f"q{n}", "kiln", ("1",) if n % 2 else ()) for n in range(8))
     trick = (Query("t", "kiln", answerable=False), Query("f", "kiln", forbidden=("1",)))
