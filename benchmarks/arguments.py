@@ -19,6 +19,14 @@ def no_options(description: str | None) -> None:
     described(description).parse_args()
 
 
+def chosen(description: str | None, known: Iterable[str]) -> list[str]:
+    """For a script that takes names of sets and nothing else: those it is given, or all that it knows."""
+    names = list(known)
+    parser = described(description)
+    parser.add_argument("sets", nargs="*", metavar="SET", type=some_of(names))
+    return [name for some in parser.parse_args().sets for name in some] or names
+
+
 def count(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")

@@ -131,6 +131,17 @@ def test_help_is_not_taken_for_a_wish_to_begin(script: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "script", ["fit_bridge", "fit_identifiers", "fit_scripts", "fit_time", "fit_words"]
+)
+def test_help_is_not_taken_for_a_wish_to_fit(script: str) -> None:
+    asked = [sys.executable, "-m", f"training.{script}", "--help"]
+    told = subprocess.run(
+        asked, cwd=BENCHMARKS.parent, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert f"usage: {script}.py" in told.stdout
+
+
+@pytest.mark.parametrize(
     "script",
     ["cost_model", "forms", "moving", "peers", "quality", "render", "run"]
     + ["scale", "serving", "sizing", "skim"],
