@@ -7,11 +7,24 @@ import argparse
 from collections.abc import Callable, Iterable
 
 
+def described(description: str | None) -> argparse.ArgumentParser:
+    """Whose --help says what a script's docstring says, its commands on lines of their own."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
 def no_options(description: str | None) -> None:
     """For a script that takes none, but is asked for --help, or given what it would not heed."""
-    argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    described(description).parse_args()
+
+
+def chosen(description: str | None, known: Iterable[str]) -> list[str]:
+    """For a script that takes names of sets and nothing else: those it is given, or all that it knows."""
+    names = list(known)
+    parser = described(description)
+    parser.add_argument("sets", nargs="*", metavar="SET", type=some_of(names))
+    return [name for some in parser.parse_args().sets for name in some] or names
 
 
 def count(text: str) -> int:

@@ -11,7 +11,6 @@ results/postgres-*.json (`postgres.py`). --write puts the tables into docs/scale
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from arguments import described
 from machine import RESULTS
 
 BUSY = 0.6  # of a core: more, and calls queue
@@ -163,7 +163,7 @@ def postgres(load: Load, known: Measured) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--banks", type=int)
     parser.add_argument("--facts", type=int, default=1_000)
     parser.add_argument("--recalls", type=float, default=10.0)

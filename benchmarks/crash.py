@@ -6,7 +6,6 @@ python -m benchmarks.crash [--kills 1000] [--check-every 10] [--job write|import
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from benchmarks.arguments import count
+from benchmarks.arguments import count, described
 from benchmarks.machine import disk_bytes, write
 
 from recollect.memory import Recollect
@@ -26,7 +25,7 @@ FACTS = 1_000  # of the bank that is brought in
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--kills", type=count, default=1000)
     parser.add_argument("--check-every", type=count, default=10)
     parser.add_argument("--job", choices=("write", "import", "copy"), default="write")

@@ -7,7 +7,6 @@ Most of the names in these chats are in no list of given names.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 import recollect
 import sets
-from arguments import count
+from arguments import count, described
 from recollect.eval.data import Dataset, Unit
 from recollect.eval.report import evaluate
 from recollect.eval.splits import Split
@@ -55,7 +54,7 @@ FORMS: dict[str, Form] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--banks", type=count, default=6)
     parser.add_argument("--split", default=Split.REPORTED, choices=[str(split) for split in Split])
     options = parser.parse_args(arguments)

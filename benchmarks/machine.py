@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -39,11 +41,25 @@ def facts() -> dict[str, Any]:
 def write(name: str, content: dict[str, Any]) -> Path:
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
+    told = {**facts(), "command": " ".join(typed(Path(sys.argv[0]).stem, sys.argv[1:])), **content}
     path.write_bytes(
-        orjson.dumps({**facts(), **content}, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
-        + b"\n"
+        orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
     )
     return path
+
+
+def typed(script: str, options: Iterable[str]) -> list[str]:
+    """As a person would type it: those that import `benchmarks.…` only run as modules."""
+    path = HERE / f"{script}.py"
+    module = path.exists() and "from benchmarks." in path.read_text("utf-8")
+    begun = ["-m", f"benchmarks.{script}"] if module else [f"benchmarks/{script}.py"]
+    return ["python", *begun, *map(_open, options)]
+
+
+def _open(option: str) -> str:
+    """Where a store or a folder is, and with which password it is asked, is nobody's business."""
+    value = option.partition("=")[2] if option.startswith("--") else option
+    return "…" if {"/", "="} & {*value} else option
 
 
 def commit() -> str:

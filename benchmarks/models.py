@@ -11,7 +11,6 @@ ones, in one process, and prints the median of their ratios: what else a machine
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -20,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from arguments import described
 from recollect.eval.splits import Split
 from recollect.language.passage import passage
 from recollect.models import load_embedder, load_reranker, maxsim, to_codes
@@ -138,7 +138,7 @@ def token_bytes(name: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sets", action="store_true")
     parser.add_argument("--beside", type=Path)

@@ -8,7 +8,6 @@ to that store and back; the CPU of a server is not counted.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ from typing import Any
 import orjson
 
 import recollect
-from arguments import count
+from arguments import count, described
 from machine import disk_bytes, rss_mb, write
 from synthetic import facts
 
@@ -29,7 +28,7 @@ BATCH = 100
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--size", type=count, default=10_000)
     parser.add_argument("--target", help="a DSN; otherwise another file")
     parser.add_argument("--out", default="moving")

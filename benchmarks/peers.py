@@ -8,7 +8,6 @@ loopback, stops it at the end.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from typing import Any
 
 import hindsight
 import sets
-from arguments import count, some_of
+from arguments import count, described, some_of
 from machine import disk_bytes, write
 from quality import cells, slim
 from recollect.eval.data import Bank, Query, Unit
@@ -31,7 +30,7 @@ DEFAULT_SETS = "friendsqa,musique,realmem"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--facts", type=count, default=2000)
     parser.add_argument("--queries", type=count, default=50)
     parser.add_argument("--sets", type=some_of(sets.NAMES), default=DEFAULT_SETS)

@@ -15,7 +15,6 @@ that warm up are others than those measured. Written to results/postgres-SIZE.js
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -29,7 +28,7 @@ import numpy as np
 import orjson
 import psycopg
 
-from arguments import count, counts
+from arguments import count, counts, described
 from machine import write
 from processes import cpu_s, with_children
 from recollect.memory import Recollect, open_memory
@@ -56,7 +55,7 @@ FILTERS = {  # by share of the bank
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--sizes", type=counts, help="10000,100000; beside the peer 10000")
     parser.add_argument("--queries", type=count, default=60)
     parser.add_argument("--dsn")

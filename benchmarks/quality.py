@@ -16,7 +16,7 @@ from typing import Any, get_args
 import orjson
 
 import sets
-from arguments import some_of
+from arguments import described, some_of
 from machine import RESULTS, commit, write
 from recollect.eval.data import Dataset
 from recollect.eval.report import Report, ablate, evaluate
@@ -29,7 +29,7 @@ ABSTENTION = ("precisionmem", "abstain", "oracle")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--full", action="store_true", help="whole sets, none sampled")
     parser.add_argument(
         "--sets", type=some_of(sets.NAMES), default=",".join((*sets.QUALITY, *ABSTENTION))

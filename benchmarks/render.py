@@ -1,4 +1,5 @@
-"""Render docs/benchmarks.md, its plots and the figures of the model cards from benchmarks/results/*.json.
+"""Render docs/benchmarks.md, its plots and the figures of the model cards and of mcp.md from
+benchmarks/results/*.json.
 
     python benchmarks/render.py [--check]
 
@@ -7,7 +8,6 @@ Nothing on that page is written by hand; --check fails when it is not what the r
 
 from __future__ import annotations
 
-import argparse
 import ast
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,10 @@ from typing import Any
 
 import orjson
 
+from arguments import described
 from machine import HERE, RESULTS
 from recollect.eval.svg import grouped, growth
-from render_cards import cards
+from render_cards import answers, cards
 from render_postgres import peer, sizes
 
 DOCS = HERE.parent / "docs"
@@ -28,13 +29,15 @@ Pages = dict[str, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments or [])
     found = results()
     pages = render(found)
     for name in _preferred(found, "quality")[:1]:
         pages |= cards(found[name], DOCS)
+    if "part-lean" in found:
+        pages |= answers(found["part-lean"], DOCS)
     if options.check:
         stale = [name for name, text in pages.items() if _on_disk(name) != text]
         if stale:
@@ -333,7 +336,8 @@ def other(name: str, result: Json) -> list[str]:
     rows = [f"| {label} | {_shown(value)} |" for label, value in _figures(result)]
     if not rows:
         return []
-    return [*lines, about(result), "", "| figure | value |", "|---|---|", *rows, ""]
+    command = f"`{result['command']}`, " if "command" in result else ""
+    return [*lines, command + about(result), "", "| figure | value |", "|---|---|", *rows, ""]
 
 
 def meaning(title: str) -> list[str]:
@@ -349,7 +353,7 @@ def meaning(title: str) -> list[str]:
 
 def _figures(result: Json, within: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in result.items():
-        if not within and key in ("when", "commit", "kind", "machine", "versions"):
+        if not within and key in ("when", "commit", "command", "kind", "machine", "versions"):
             continue
         if isinstance(value, dict):
             yield from _figures(value, f"{within}{key} · ")

@@ -1,4 +1,4 @@
-"""The tables of figures in the model cards, from the results that the page is rendered from.
+"""The tables of figures in the model cards and in mcp.md, from the results that the page is rendered from.
 
 A table stands between two comments, which name it: `<!-- shipped: begin -->` and `<!-- shipped: end -->`.
 """
@@ -6,7 +6,7 @@ A table stands between two comments, which name it: `<!-- shipped: begin -->` an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +25,45 @@ SETS = {
     "scifact": "SciFact",
     "realmem-as-of": "RealMem as of then",
 }
+LEAN = {
+    "story": "demo story",
+    "realmem": "RealMem (long messages)",
+    "lifebench": "LifeBench (phone records)",
+    "friendsqa": "FriendsQA (dialogues)",
+}
 _TABLE = re.compile(r"(<!-- (\w+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
 _LATE = "without cross-encoder"
 
 
 def cards(result: Json, docs: Path) -> dict[str, str]:
     """Path under docs/ → the card with its tables made anew."""
-
-    def made(found: re.Match[str]) -> str:
-        lines = "\n".join(_TABLES[found[2]](result["sets"]))
-        return f"{found[1]}\n{lines}\n\n{found[3]}"
-
+    tables = {name: [*table(result["sets"])] for name, table in _TABLES.items()}
     written = {path: path.read_text("utf-8") for path in sorted(docs.glob("model-cards/*.md"))}
     return {
-        path.relative_to(docs).as_posix(): _TABLE.sub(made, text) for path, text in written.items()
+        path.relative_to(docs).as_posix(): _filled(text, tables) for path, text in written.items()
     }
+
+
+def answers(result: Json, docs: Path) -> dict[str, str]:
+    """The page about agents, with what `lean.py` printed."""
+    text = (docs / "mcp.md").read_text("utf-8")
+    return {"mcp.md": _filled(text, {"lean": lean(result["printed"])})}
+
+
+def _filled(text: str, tables: Mapping[str, Iterable[str]]) -> str:
+    held = {name: "\n".join(lines) for name, lines in tables.items()}
+    return _TABLE.sub(lambda found: f"{found[1]}\n{held[found[2]]}\n\n{found[3]}", text)
+
+
+def lean(printed: str) -> Iterator[str]:
+    yield "| | lean | full | saved | lean, then load the best hit | saved of the object |"
+    yield "|---|---|---|---|---|---|"
+    for line in printed.splitlines():
+        name, *rest = line.split() or [""]
+        if name in LEAN:
+            few, many, saved, _, _, of_object, steps = rest[:7]
+            texts = (f"{int(few):,}", f"{int(many):,}", saved, f"{int(steps):,}", of_object)
+            yield f"| {LEAN[name]} | {' | '.join(texts).replace('%', ' %')} |"
 
 
 def shipped(sets: Json) -> Iterator[str]:

@@ -10,7 +10,6 @@ figures are those of a bank of that size. Cold open runs in a process of its own
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import orjson
-from benchmarks.arguments import count
+from benchmarks.arguments import count, described
 from benchmarks.machine import disk_bytes, write
 from benchmarks.synthetic import Fact, facts
 from benchmarks.timing import cost
@@ -44,7 +43,7 @@ with recollect.open(sys.argv[1]) as memory:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--facts", type=count, default=10_000)
     parser.add_argument("--repeats", type=count, default=5)
     parser.add_argument("--stand-in", action="store_true")

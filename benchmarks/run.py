@@ -26,8 +26,8 @@ import orjson
 import cost_model
 import render
 import scale
-from arguments import some_of
-from machine import CACHE, SKIPPED, commit, write
+from arguments import described, some_of
+from machine import CACHE, SKIPPED, commit, typed, write
 
 HERE = Path(__file__).parent
 PROGRESS = CACHE / "run.json"
@@ -86,9 +86,7 @@ MILLION = Part(
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described(__doc__)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--short", action="store_true", help="the default")
     size.add_argument("--full", action="store_true")
@@ -160,11 +158,7 @@ def steps(options: argparse.Namespace) -> Iterable[Part]:
 
 
 def command(part: Part, full: bool) -> list[str]:
-    """As a person would type it: those that import `benchmarks.…` only run as modules."""
-    path = HERE / f"{part.name}.py"
-    module = "from benchmarks." in path.read_text("utf-8")
-    script = ["-m", f"benchmarks.{part.name}"] if module else [f"benchmarks/{part.name}.py"]
-    return ["python", *script, *part.options(full=full)]
+    return typed(part.name, part.options(full=full))
 
 
 def attempt(part: Part, full: bool) -> bool | None:

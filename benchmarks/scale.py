@@ -23,7 +23,7 @@ from typing import Any
 
 import orjson
 
-from arguments import count, counts
+from arguments import count, counts, described
 from machine import disk_bytes, rss_mb, write
 from synthetic import Fact, facts
 from timing import cost, throughput
@@ -39,7 +39,7 @@ FULL = (1_000, 10_000, 100_000)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--sizes", type=counts, default=",".join(map(str, SHORT)))
     parser.add_argument("--queries", type=count, default=100)
     parser.add_argument("--out", default="scale-short")

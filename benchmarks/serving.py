@@ -28,7 +28,7 @@ from typing import Any
 
 import orjson
 
-from arguments import count
+from arguments import count, described
 from asking import ask, post
 from machine import CACHE, rss_mb, write
 from synthetic import facts
@@ -44,7 +44,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--facts", type=count, default=10_000)
     parser.add_argument("--queries", type=count, default=300)
     parser.add_argument("--peer", action="store_true", help="Hindsight, too")

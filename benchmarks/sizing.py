@@ -26,7 +26,7 @@ import numpy as np
 import orjson
 
 import recollect
-from arguments import count, counts
+from arguments import count, counts, described
 from machine import disk_bytes, rss_mb, write
 from recollect.language.terms import label_hash
 from recollect.storage.arrival import begin, parts
@@ -40,7 +40,7 @@ NOISE = 0.5  # length of what is added to a vector of unit length
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--sizes", type=counts, default="10000,100000")
     parser.add_argument("--banks", default="100x1000", help="how many, and facts in each")
     parser.add_argument("--queries", type=count, default=50)

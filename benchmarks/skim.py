@@ -9,7 +9,6 @@ answer. CPU time is of recalls of 10,000 facts, in turns, in one process.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
 import time
@@ -21,7 +20,7 @@ from statistics import fmean, median
 import recollect
 import serving
 import sets
-from arguments import some_of
+from arguments import described, some_of
 from recollect.eval.report import Report, evaluate
 from recollect.eval.splits import Split
 from recollect.eval.systems import Recollect as System
@@ -34,7 +33,7 @@ SHOWN = (*MEANT, "abstention_precision", "abstention_recall")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--sets", type=some_of(sets.NAMES), default=",".join(SETS))
     parser.add_argument("--split", default=Split.REPORTED, choices=list(Split))
     options = parser.parse_args(arguments)

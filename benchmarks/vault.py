@@ -9,7 +9,6 @@ unchanged, then after one note changed; at last a watching process is told how s
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from benchmarks.arguments import count
+from benchmarks.arguments import count, described
 from benchmarks.machine import disk_bytes, write
 from benchmarks.synthetic import facts
 from benchmarks.timing import cost
@@ -34,7 +33,7 @@ KINDS = ("lesson", "decision", "project-fact", "workflow", "reference")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = described(__doc__)
     parser.add_argument("--notes", type=count, default=5_000)
     parser.add_argument("--repeats", type=count, default=5)
     given = parser.parse_args()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.arguments import chosen  # noqa: E402
 from benchmarks.sets import read, sample  # noqa: E402
 from training import splits  # noqa: E402
 from training.compare import at_ten  # noqa: E402
@@ -126,7 +127,7 @@ def scores(pool: Pool, relevant: NDArray[np.bool_], gold: int) -> tuple[float, f
 
 def main() -> None:
     pipeline.bridge = lambda view, query, pool, limit, bar: pool  # candidates as it meets them
-    for name in sys.argv[1:] or SETS:
+    for name in chosen(__doc__, SETS):
         each = [row for bank in banks(name) for row in figures(bank)]
         mean = 100 * np.mean(each, axis=0)
         print(f"{name}, {len(each)} queries")

@@ -22,6 +22,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.arguments import no_options  # noqa: E402
 from benchmarks.sets import read  # noqa: E402
 
 import recollect  # noqa: E402
@@ -111,4 +112,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from benchmarks.arguments import no_options
 
 import recollect
 from recollect.language.script import script_of
@@ -136,4 +137,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     sys.exit(main())

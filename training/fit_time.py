@@ -18,6 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.arguments import chosen
 from benchmarks.sets import read, sample
 from training.compare import at_ten
 
@@ -45,7 +46,7 @@ WAYS = ("as it is", "turns as dated facts", "without")
 
 
 def main(names: list[str]) -> None:
-    for name in names or list(PLAN):
+    for name in names:
         found = [row for bank in read(name, Split.DEVELOPMENT).banks for row in _bank(name, bank)]
         means = 100 * np.array(found).mean(axis=0)
         cells = "  ".join(f"{w} {r:.1f} / {n:.1f}" for w, (r, n) in zip(WAYS, means, strict=True))
@@ -93,4 +94,4 @@ def _each_way(
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(chosen(__doc__, PLAN))

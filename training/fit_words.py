@@ -19,6 +19,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.arguments import no_options  # noqa: E402
 from training import fit_relevance as fitting  # noqa: E402
 from training.pairs import PLAN  # noqa: E402
 
@@ -49,4 +50,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_options(__doc__)
     main()

@@ -32,7 +32,7 @@ _BETWEEN: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("budget_low", "budget_mid", "budget_high"), (1, math.inf)),
     **dict.fromkeys(("threads", "pool_size", "rate_burst"), (1, math.inf)),
     **dict.fromkeys(("body_limit", "queue_attempts"), (1, math.inf)),
-    **dict.fromkeys(("extractor_timeout_s", "queue_lease_s"), (0.001, math.inf)),
+    **dict.fromkeys(("model_timeout_s", "extractor_timeout_s", "queue_lease_s"), (0.001, math.inf)),
     **dict.fromkeys(("cache_entries", "cache_seconds", "busy_timeout_ms"), (0, math.inf)),
     **dict.fromkeys(("held_facts", "rate_limit", "queue_kept_days"), (0, math.inf)),
     **dict.fromkeys(("min_score", "superseded_factor"), (0, 1)),
@@ -48,6 +48,7 @@ class Settings:
     api_key: str | None = None  # for a command line that asks a server: --db http://…
     embedder: str | None = None  # None = the shipped model
     reranker: str = "default"  # default | none | late-interaction | rrf | a path or URL
+    model_timeout_s: float = 10.0  # for one answer of an embedder or reranker that is a service
     extractor: str | None = None  # an LLM, https://host/v1#model; None = rules, no LLM
     extractor_timeout_s: float = 60.0  # for one answer
     extractor_required: bool = False  # rather fail than read by rule when the LLM does
@@ -215,6 +216,8 @@ def _checked(name: str, value: Any, source: str) -> Any:
         return tuple(str(part) for part in cast("Sequence[Any]", value))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if kind is str and isinstance(value, Path):  # a folder with a model
+        value = str(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(
             f"{name} = {value!r} from {source} is not a {_WORDS.get(kind, kind.__name__)}",

@@ -39,7 +39,7 @@ def both(tmp_path: Path, served: Any, monkeypatch: pytest.MonkeyPatch) -> Iterat
         )
         _, key = create_key(memory.store.keys, "me", [Scope.ADMIN])
     monkeypatch.setenv("RECOLLECT_API_KEY", key)
-    monkeypatch.setattr("recollect.models.registry.load_embedder", lambda spec: FakeEmbedder())
+    monkeypatch.setattr("recollect.models.registry.load_embedder", lambda spec, **_: FakeEmbedder())
     monkeypatch.setenv("RECOLLECT_RERANKER", "none")
     with served(open_fake(db)) as url:
         yield str(db), url

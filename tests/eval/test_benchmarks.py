@@ -130,6 +130,31 @@ def test_help_is_not_taken_for_a_wish_to_begin(script: str) -> None:
     assert f"usage: {path.name}" in told
 
 
+@pytest.mark.parametrize(
+    "script", ["fit_bridge", "fit_identifiers", "fit_scripts", "fit_time", "fit_words"]
+)
+def test_help_is_not_taken_for_a_wish_to_fit(script: str) -> None:
+    asked = [sys.executable, "-m", f"training.{script}", "--help"]
+    told = subprocess.run(
+        asked, cwd=BENCHMARKS.parent, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert f"usage: {script}.py" in told.stdout
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["cost_model", "forms", "moving", "peers", "quality", "render", "run"]
+    + ["scale", "serving", "sizing", "skim"],
+)
+def test_help_shows_each_command_on_a_line_of_its_own(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = import_module(script)
+    with pytest.raises(SystemExit):
+        module.main(["--help"])
+    assert (module.__doc__ or "").strip() in capsys.readouterr().out
+
+
 def test_the_page_is_rendered_from_results_alone() -> None:
     import render
 
@@ -280,6 +305,34 @@ def test_a_part_is_named_by_the_command_that_runs_it() -> None:
     assert named["retain"] == "python -m benchmarks.retain"
 
 
+def test_a_result_names_the_command_that_measured_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import machine
+
+    monkeypatch.setattr(machine, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(BENCHMARKS / "retain.py"), "--facts", "300"])
+    written = json.loads(machine.write("retain-300", {"facts": 300}).read_text())
+    assert written["command"] == "python -m benchmarks.retain --facts 300"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--dsn", "postgresql://ann:secret@db/x"],
+        ["--dsn=postgresql://ann:secret@db/x"],
+        ["--dsn", "host=db password=secret"],
+        ["--beside", "/home/ann/secret"],
+    ],
+)
+def test_a_command_in_a_result_names_no_store_and_no_path(given: list[str]) -> None:
+    from machine import typed
+
+    told = typed("postgres", ["--sizes=1000", *given])
+    assert told[2] == "--sizes=1000"
+    assert "secret" not in " ".join(told)
+
+
 def test_a_run_that_was_cut_short_goes_on_with_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +400,15 @@ def test_what_a_part_only_printed_is_on_the_page() -> None:
     assert "```\n3 ms\n```" in page
 
 
+def test_a_measured_part_is_shown_with_the_command_that_measured_it() -> None:
+    import render
+
+    found = {**about(), "command": "python benchmarks/moving.py --size 9", "memories": 9}
+    page = render.render({"moving": found})["benchmarks.md"]
+    assert "`python benchmarks/moving.py --size 9`, commit" in page
+    assert "| command |" not in page
+
+
 def test_a_part_is_explained_in_the_words_of_its_script() -> None:
     import render
 
@@ -389,6 +451,17 @@ def test_the_readme_shows_what_was_measured() -> None:
     }
 
 
+def test_the_readme_says_how_often_recall_knew_that_it_did_not_know() -> None:
+    import render
+
+    printed = render.results()["part-abstain"]["printed"]
+    (precision, said), *_ = re.findall(r"precision (0\.\d+) .* recall (0\.\d+)", printed)
+    turned_away, *_ = re.findall(r"^ *all +(0\.\d+)", printed, re.MULTILINE)
+    readme = (BENCHMARKS.parent / "README.md").read_text("utf-8")
+    shown = re.findall(r"(\d+) of 100", readme)
+    assert shown == [f"{100 * float(share):.0f}" for share in (said, precision, turned_away)]
+
+
 def test_the_figures_of_model_cards_are_what_was_measured() -> None:
     import render
     from render_cards import cards
@@ -397,6 +470,23 @@ def test_the_figures_of_model_cards_are_what_was_measured() -> None:
     (name, *_) = [name for name in ("quality-full", "quality-short") if name in found]
     shown = cards(found[name], render.DOCS)
     assert shown == {name: (render.DOCS / name).read_text("utf-8") for name in shown}
+
+
+def test_what_lean_answers_save_is_put_where_agents_are_told_of_them() -> None:
+    import render
+    from render_cards import answers
+
+    printed = "story   1000  3000  67%   2000  8000  75%   1200  60%   (10 of 11 answered)\n"
+    shown = answers({"printed": printed}, render.DOCS)["mcp.md"]
+    assert "| demo story | 1,000 | 3,000 | 67 % | 1,200 | 75 % |" in shown
+
+
+def test_what_lean_answers_save_is_what_was_measured() -> None:
+    import render
+    from render_cards import answers
+
+    shown = answers(render.results()["part-lean"], render.DOCS)
+    assert shown == {"mcp.md": (render.DOCS / "mcp.md").read_text("utf-8")}
 
 
 def test_the_card_of_the_cross_encoder_has_the_cost_that_was_measured() -> None:

@@ -343,3 +343,12 @@ def test_a_file_named_like_a_set_with_splits_is_not_taken_for_it(
     assert result.exit_code == 2
     assert "'default' is no bank of the set" in result.stderr
     assert "hint:" in result.stderr
+
+
+def test_nothing_but_times_is_shown_where_nothing_is_judged(tmp_path: Path) -> None:
+    lines = [LINES[0], *({"query": f"Who is {name}?", "category": name} for name in ("Ana", "Ben"))]
+    path = tmp_path / "unjudged.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    told = run(str(path)).stdout
+    assert "nothing but times" in told and "a recall, ms" in told
+    assert "95 % interval" not in told and "category" not in told

@@ -95,8 +95,10 @@ def test_locomo_pictures_are_read_by_their_caption(tmp_path: Path) -> None:
     assert "a blue boat" in written(tmp_path, LOCOMO).banks[0].units[1].text
 
 
-def test_a_caption_is_not_called_a_picture_of_a_photo(tmp_path: Path) -> None:
-    turn = {"speaker": "Ana", "dia_id": "D3:1", "text": "", "blip_caption": "a photo of a red barn"}
+@pytest.mark.parametrize("kind", ["photo", "photography"])
+def test_a_caption_is_not_called_a_picture_of_a_photo(tmp_path: Path, kind: str) -> None:
+    caption = f"a {kind} of a red barn"
+    turn = {"speaker": "Ana", "dia_id": "D3:1", "text": "", "blip_caption": caption}
     dataset = written(tmp_path, locomo_with(session_3=[turn]))
     assert dataset.banks[0].units[-1].text == "(shares a picture of a red barn)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import ClassVar
@@ -16,6 +17,7 @@ from recollect.eval.gate import judge, parse_rules
 from recollect.eval.html import render
 from recollect.eval.report import Report, remarks, times
 from recollect.eval.svg import Bar, bars, grouped, growth
+from recollect.eval.trouble import DatasetError
 
 
 class WordOverlap:
@@ -55,6 +57,16 @@ DATASET = Dataset(
         ),
     ),
 )
+
+
+def test_that_nothing_computes_the_measures_is_said_before_anything_is_indexed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    system = WordOverlap()
+    with pytest.raises(DatasetError, match="ir-measures"):
+        evaluate(DATASET, system)
+    assert system.indexed == []
 
 
 @pytest.fixture
@@ -189,6 +201,13 @@ def test_a_file_whose_queries_have_no_gold_is_told_so() -> None:
     asked = Bank("a", (Unit("1", "ana built a kiln"),), (Query("q", "who"),))
     report = evaluate(Dataset("d", (asked,)), WordOverlap())
     assert remarks(report) == ["no query has gold, so there is nothing but times"]
+
+
+def test_a_report_of_nothing_but_times_has_no_empty_tables() -> None:
+    queries = tuple(Query(f"q{n}", "who", category=f"c{n}") for n in range(3))
+    asked = Bank("a", (Unit("1", "ana built a kiln"),), queries)
+    page = render(evaluate(Dataset("d", (asked,)), WordOverlap()))
+    assert re.findall("<h2>(.*?)</h2>", page) == ["Time a recall (ms)"]
 
 
 def test_queries_that_could_not_be_judged_are_counted_among_those_that_were_asked() -> None:

@@ -66,6 +66,13 @@ def test_a_unit_said_twice_is_found_by_either_id(memory: recollect.Recollect) ->
     assert system.gold_key(bank, "again") in system.search(bank, bank.queries[0]).ids
 
 
+def test_a_query_longer_than_a_recall_takes_is_told_of(memory: recollect.Recollect) -> None:
+    long = Query("q", "Who repaired the kayak? " + "I really wonder. " * 300, ("u",))
+    bank = Bank("b", (Unit("u", "Ana repaired the kayak."),), (long, Query("r", "Who?", ("u",))))
+    report = evaluate(Dataset("d", (bank,)), Recollect(memory))
+    assert "queries longer than a recall takes, asked in part: 1" in remarks(report)
+
+
 def test_gold_that_became_one_memory_is_wanted_once(memory: recollect.Recollect) -> None:
     units = (
         Unit("first", "Ana repaired the kayak."),

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import recollect
 from recollect.errors import ModelError
 from recollect.models import Embedder, load_embedder, load_reranker
 from recollect.models.folder import read_folder
@@ -36,6 +37,12 @@ def test_a_folder_is_read_by_the_files_that_exports_have(export: Path, embedder:
         atol=1e-6,
     )
     assert found.name == "my-model"
+
+
+def test_a_bank_opens_with_a_folder_given_as_a_path(export: Path, tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=export) as memory:
+        memory.retain("a", "Bob has a dog named Rex.")
+        assert memory.bank("a").embedder == "my-model"
 
 
 def test_an_onnx_file_is_read_with_the_tokenizer_above_it(export: Path) -> None:

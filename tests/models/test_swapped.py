@@ -141,6 +141,15 @@ def test_a_reranker_is_waited_for_as_long_as_is_set(db: Path, service: Service) 
     assert [d.part for d in result.degraded] == ["cross-encoder"]
 
 
+def test_an_embedder_is_waited_for_as_long_as_is_set(db: Path, service: Service) -> None:
+    service.delay = threading.Event()
+    with (
+        opened(db, service, model_timeout_s=0.1) as memory,
+        pytest.raises(ModelError, match="timed out"),
+    ):
+        memory.retain("a", FACTS)
+
+
 def test_a_bank_can_be_asked_by_a_process_that_finds_its_embedder_gone(
     db: Path, service: Service
 ) -> None:

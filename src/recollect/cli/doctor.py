@@ -104,12 +104,12 @@ def _models(settings: Settings) -> Iterator[Finding]:
         )
 
     def embeds() -> str:
-        embedder = load_embedder(settings.embedder)
+        embedder = load_embedder(settings.embedder, timeout=settings.model_timeout_s)
         (vector,) = embedder.encode_queries(["Where does Alice work?"]).vectors
         return f"{embedder.name} embeds, {len(vector)} dimensions"
 
     def reranks() -> str:
-        reranker = load_reranker(cross_encoder(settings))
+        reranker = load_reranker(cross_encoder(settings), timeout=settings.model_timeout_s)
         if reranker is None:
             return f"{settings.reranker}: no cross-encoder is used"
         reranker.score("Where does Alice work?", ["Alice works in Zurich.", "It rained."])

@@ -262,6 +262,16 @@ def _print(report: Report) -> None:
     out.print(f"{flat(report.dataset)}: {counted}", style="bold")
     for remark in remarks(report):
         out.print(flat(remark), style="dim")
+    if report.overall:
+        _print_figures(out, report)
+    spent = {
+        name: ["–" if ms is None else f"{ms:.2f}" for ms in found]
+        for name, found in times(report).items()
+    }
+    _show(out, _table("a recall, ms", TIMES, spent))
+
+
+def _print_figures(out: Console, report: Report) -> None:
     measured = {m: _cells(f) for m, f in report.overall.items()}
     _show(out, _table("", ("mean", "95 % interval", "queries"), measured))
     if len(report.by_category) > 1:
@@ -276,11 +286,6 @@ def _print(report: Report) -> None:
         parts = {"as shipped": report.overall, **report.ablations}
         rows = {n: [_cell(f.get(m)) for m in shown] for n, f in parts.items()}
         _show(out, _table("parts", shown, rows))
-    spent = {
-        name: ["–" if ms is None else f"{ms:.2f}" for ms in found]
-        for name, found in times(report).items()
-    }
-    _show(out, _table("a recall, ms", TIMES, spent))
 
 
 def _shown(measures: Iterable[str], report: Report) -> list[str]:

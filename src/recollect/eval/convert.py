@@ -55,7 +55,9 @@ _LOCOMO_CATEGORIES = {
     "5": "adversarial",
 }
 _DIALOG_ID = re.compile(r"D:?(\d+):(\d+)")
-_PICTURE = re.compile(r"^(an?|the) (photo|photograph|picture|image)( of)? ", re.IGNORECASE)
+_PICTURE = re.compile(
+    r"^(an?|the) (photo|photograph|photography|picture|image)( of)? ", re.IGNORECASE
+)
 _SESSION = re.compile(r"^session_(\d+)$")
 
 

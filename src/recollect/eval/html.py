@@ -26,11 +26,7 @@ def render(report: Report, verdicts: Sequence[Verdict] = ()) -> str:
         f" · means with 95 % bootstrap intervals, seed {report.seed}</p>",
         *(f"<p>{escape(remark)}</p>" for remark in remarks(report)),
         *_gate(verdicts),
-        "<h2>Overall</h2>",
-        bars("all queries", [_bar(name, f) for name, f in report.overall.items()]),
-        _table("measure", {name: {"mean": f} for name, f in report.overall.items()}),
-        *_categories(report),
-        *_ablations(report),
+        *(_figures(report) if report.overall else ()),
         *_latency(report),
         *_misses(report),
         "<p><small>"
@@ -39,6 +35,14 @@ def render(report: Report, verdicts: Sequence[Verdict] = ()) -> str:
     ]
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>recollect eval: {escape(report.dataset)}</title>'
     return f"{head}<style>{_CSS}</style><body>{''.join(body)}</body></html>\n"
+
+
+def _figures(report: Report) -> Iterable[str]:
+    yield "<h2>Overall</h2>"
+    yield bars("all queries", [_bar(name, f) for name, f in report.overall.items()])
+    yield _table("measure", {name: {"mean": f} for name, f in report.overall.items()})
+    yield from _categories(report)
+    yield from _ablations(report)
 
 
 def _categories(report: Report) -> Iterable[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,15 +96,20 @@ def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str,
     return rows
 
 
-def _through_ir_measures(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:
+def measures() -> Any:
+    """The package that computes them; it is an extra, and missing it is known before hours of recalls."""
     try:
         import ir_measures
-        from ir_measures import RR, R, Success, nDCG
     except ImportError as cause:
         raise DatasetError(
             "the measures need ir-measures", hint='pip install "recollect[eval]"'
         ) from cause
+    return ir_measures
 
+
+def _through_ir_measures(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str, float]]:
+    ir = measures()
+    RR, R, Success, nDCG = ir.RR, ir.R, ir.Success, ir.nDCG
     names: dict[Any, str] = {RR: "mrr", nDCG @ 10: "ndcg@10"}
     names |= {R @ k: f"recall@{k}" for k in ks} | {Success @ k: f"hit@{k}" for k in ks}
     # positions stand in for ids, so that two banks may use the same id for a query
@@ -117,8 +122,7 @@ def _through_ir_measures(judged: Sequence[Judged], ks: Sequence[int]) -> list[di
     rows: list[dict[str, float]] = [
         dict.fromkeys(names.values(), 0.0) if one.gold else {} for one in judged
     ]
-    calculate: Any = cast(Any, ir_measures).iter_calc
-    for found in calculate(list(names), qrels, run) if qrels else ():
+    for found in ir.iter_calc(list(names), qrels, run) if qrels else ():
         rows[int(found.query_id)][names[found.measure]] = float(found.value)
     return rows
 

@@ -13,6 +13,7 @@ from recollect.eval.metrics import (
     TOKEN_LIMITS,
     Figure,
     Judged,
+    measures,
     percentiles,
     score_queries,
     summarise,
@@ -47,6 +48,8 @@ class Report:
     latency: Mapping[str, Mapping[str, float]]
     """Milliseconds p50 and p95: wall, cpu, and of each stage wall and cpu_p50 and cpu_p95."""
     merged: int = 0
+    shortened: int = 0
+    """Queries that are longer than a recall takes, and were asked in part."""
     degraded: Mapping[str, int] = field(default_factory=dict[str, int])
     """Parts that failed or were late, with the number of recalls that did without them."""
     cut: int = 0
@@ -78,6 +81,7 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Report:
     """Index every bank (unless it exists), ask every query, and summarise."""
+    measures()
     judged: list[Judged] = []
     for bank in dataset.banks:
         if index and bank.units:
@@ -114,6 +118,7 @@ def summary(
         by_category=by_category,
         latency=_latency(judged),
         merged=getattr(system, "merged", 0),
+        shortened=getattr(system, "shortened", 0),
         cut=_cut(judged, max(*ks, TOP), getattr(system, "settings", {}).get("max_tokens")),
         degraded=_degraded(judged),
         unjudged=sum(map(_unjudged, judged)),
@@ -211,6 +216,11 @@ def remarks(report: Report) -> list[str]:
     lost = 0 if nothing else report.unjudged
     return [
         *([f"units recognised as already known: {report.merged:,}"] if report.merged else []),
+        *(
+            [f"queries longer than a recall takes, asked in part: {report.shortened:,}"]
+            if report.shortened
+            else []
+        ),
         *([f"not judged, for they name no evidence that is in the file: {lost:,}"] if lost else []),
         *([report.note] if report.note else []),
         *(

@@ -88,6 +88,7 @@ class Recollect:
         self._keys: dict[tuple[str, str], str] = {}  # (bank, memory id) → unit id
         self._gold: dict[tuple[str, str], str] = {}  # (bank, unit id) → unit id it is known by
         self._memories: dict[tuple[str, str], str] = {}  # (bank, unit id) → memory id
+        self._shortened: set[tuple[str, str]] = set()  # (bank, query id)
 
     def variant(self, name: str, without: tuple[str, ...]) -> Recollect:
         """The same banks, asked with parts of the pipeline switched off."""
@@ -167,6 +168,11 @@ class Recollect:
         """Units that were recognised as already known."""
         return sum(unit != key for (_, unit), key in self._gold.items())
 
+    @property
+    def shortened(self) -> int:
+        """Queries that are longer than a recall takes, and were asked in part."""
+        return len(self._shortened)
+
     def gold_key(self, bank: Bank, unit_id: str) -> str:
         return self._gold.get((bank.id, unit_id), unit_id)
 
@@ -199,6 +205,8 @@ class Recollect:
     def _recall(self, bank: Bank, query: Query, **given: Any) -> Any:
         # recall refuses longer queries; a set that has one should still be measured
         asked = truncate(query.text[:MAX_QUERY_CHARACTERS], MAX_QUERY_TOKENS)
+        if asked != query.text:
+            self._shortened.add((bank.id, query.id))
         return self._memory.recall(bank.id, asked, **given)
 
     def _ranking(self, bank: Bank, hits: Iterable[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:

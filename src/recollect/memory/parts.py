@@ -72,7 +72,7 @@ class Parts:
         from recollect.models.base import WithoutTokens
         from recollect.models.registry import load_embedder
 
-        embedder = load_embedder(self.settings.embedder)
+        embedder = load_embedder(self.settings.embedder, timeout=self.settings.model_timeout_s)
         return embedder if self.settings.token_vectors else WithoutTokens(embedder)
 
     @property
@@ -82,7 +82,7 @@ class Parts:
     def _made_reranker(self) -> Reranker | None:
         from recollect.models.registry import load_reranker
 
-        return load_reranker(self._reader)
+        return load_reranker(self._reader, timeout=self.settings.model_timeout_s)
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:

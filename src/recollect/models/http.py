@@ -93,7 +93,8 @@ class Client:
         raise Unanswered(
             f"the model service at {target} does not answer: {last}",
             hint=f"it was tried {self.attempts} times with a timeout of {self.timeout:g} s; check "
-            "that it runs and that the URL is right, or use a shipped model",
+            "that it runs and that the URL is right, allow it more (model_timeout_s, "
+            "extractor_timeout_s), or use a shipped model",
         )
 
     def _send(self, target: str, body: Mapping[str, Any]) -> Any:

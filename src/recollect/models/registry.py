@@ -15,19 +15,22 @@ RETIRED = frozenset(f"recollect-embed-{number}" for number in range(1, 6))
 _OFF = frozenset({"", "none", "off"})
 
 
-def load_embedder(spec: str | None = None, *, threads: int = 1) -> Embedder:
-    """A shipped name, a folder or ONNX file, a `tei+http://` or an OpenAI-compatible URL."""
+def load_embedder(spec: str | None = None, *, threads: int = 1, timeout: float = 10.0) -> Embedder:
+    """A shipped name, a folder or ONNX file, a `tei+http://` or an OpenAI-compatible URL; `timeout`
+    is for one answer of a service."""
     name = spec or DEFAULT_EMBEDDER
     if _is_url(name):
         from recollect.models.remote import remote_embedder
 
-        return remote_embedder(name)
+        return remote_embedder(name, timeout)
     from recollect.models.onnx import onnx_embedder
 
     return onnx_embedder(_locate(name), threads=threads)
 
 
-def load_reranker(spec: str | None = None, *, threads: int = 1) -> Reranker | None:
+def load_reranker(
+    spec: str | None = None, *, threads: int = 1, timeout: float = 10.0
+) -> Reranker | None:
     """As `load_embedder`, or a Cohere/Jina-style rerank URL; `none` turns it off."""
     name = DEFAULT_RERANKER if spec is None else spec
     if name is None or name.lower() in _OFF:
@@ -35,7 +38,7 @@ def load_reranker(spec: str | None = None, *, threads: int = 1) -> Reranker | No
     if _is_url(name):
         from recollect.models.remote import remote_reranker
 
-        return remote_reranker(name)
+        return remote_reranker(name, timeout)
     from recollect.models.onnx import onnx_reranker
 
     return onnx_reranker(_locate(name), threads=threads)

@@ -34,18 +34,18 @@ _LOGITS, _PROBABILITIES = "logits+", "probabilities+"
 _ROUNDING = 1e-3  # of a probability
 
 
-def _client(url: str) -> Client:
+def _client(url: str, timeout: float) -> Client:
     check_url(url, "a model service", "use http://host, https://host or tei+http://host")
-    return Client(url.rstrip("/"), key_of("RECOLLECT_MODEL_API_KEY"))
+    return Client(url.rstrip("/"), key_of("RECOLLECT_MODEL_API_KEY"), timeout=timeout)
 
 
 class RemoteEmbedder:
     """Vectors from a service; it makes no token vectors."""
 
-    def __init__(self, spec: str) -> None:
+    def __init__(self, spec: str, timeout: float = 10.0) -> None:
         address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
-        self._client = _client(address.removeprefix(_TEI))
+        self._client = _client(address.removeprefix(_TEI), timeout)
         self._dimensions = 0
         self._expected = 0
 
@@ -108,14 +108,14 @@ class RemoteReranker:
     Cohere and Jina answer with probabilities, llama.cpp under the same protocol with logits. Where the URL
     does not say which, the first score that is no probability does."""
 
-    def __init__(self, spec: str) -> None:
+    def __init__(self, spec: str, timeout: float = 10.0) -> None:
         address, _, self._model = spec.partition("#")
         self._tei = address.startswith(_TEI)
         self._logits = self._tei or address.startswith(_LOGITS)
         self._said = self._logits or address.startswith(_PROBABILITIES)
         for prefix in (_TEI, _LOGITS, _PROBABILITIES):
             address = address.removeprefix(prefix)
-        self._client = _client(address)
+        self._client = _client(address, timeout)
         self._converted = False  # whether scores were taken for probabilities
 
     @property
@@ -245,9 +245,9 @@ def _unexpected(url: str, size: int) -> ModelError:
     )
 
 
-def remote_embedder(spec: str) -> RemoteEmbedder:
-    return RemoteEmbedder(spec)
+def remote_embedder(spec: str, timeout: float) -> RemoteEmbedder:
+    return RemoteEmbedder(spec, timeout)
 
 
-def remote_reranker(spec: str) -> RemoteReranker:
-    return RemoteReranker(spec)
+def remote_reranker(spec: str, timeout: float) -> RemoteReranker:
+    return RemoteReranker(spec, timeout)
