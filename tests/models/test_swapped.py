@@ -77,6 +77,20 @@ def test_memories_without_token_vectors_keep_their_place_among_those_with_them(
     assert not result.nothing_known
 
 
+@pytest.mark.parametrize("kept", [(), ("The office in Oslo opens at nine.",)])
+def test_the_cross_encoder_judges_what_has_no_token_vectors_without_them(
+    db: Path, kept: tuple[str, ...]
+) -> None:
+    with recollect.open(db) as memory:
+        memory.retain("a", kept)
+    with recollect.open(db, token_vectors=False) as memory:
+        memory.retain("a", FACTS)
+        plain = memory.recall("a", QUERY, query_timestamp="2026-01-01").results[0]
+    with recollect.open(db) as memory:
+        best = memory.recall("a", QUERY, query_timestamp="2026-01-01").results[0]
+    assert (best.text, best.score) == (FACTS[1], plain.score)
+
+
 def test_reembedding_takes_the_token_vectors_of_a_bank_away(db: Path) -> None:
     with recollect.open(db) as memory:
         memory.retain("a", FACTS)

@@ -286,16 +286,20 @@ def _rerank(
     if line.overdue:
         run.degrade("rerank", "the deadline came first")
         return first, plain
+    spare = with_cross(plain, known)  # for what has no token vectors
+    late = None
     if found.tokens is not None:
-        before, judged = _late(with_, search, found.tokens, first, known["late"]), known["late"]
-        calibration = known["cross"]
+        late = _late(with_, search, found.tokens, first, known["late"])
+    if late is not None and "late" in late.signals:
+        before, judged, calibration = late, known["late"], known["cross"]
     else:
         if found.vector is None:
             run.degrade("rerank", "the query was not embedded")
         elif settings.reranker == "late-interaction":
             run.degrade("rerank", "there are no token vectors")
-        before, judged, calibration = first, plain, with_cross(plain, known)
-    crossed = _crossed(with_, search, before, calibration, run, line)
+        before, judged, calibration = first, plain, spare
+    judging = partial(_read, known=calibration, spare=spare, rest=before)
+    crossed = _crossed(with_, search, before, judging, run, line)
     return (before, judged) if crossed is None else (crossed, calibration)
 
 
@@ -315,7 +319,12 @@ def _late(
 
 
 def _crossed(
-    with_: Recalling, search: Search, pool: Pool, calibration: Calibration, run: Run, line: Line
+    with_: Recalling,
+    search: Search,
+    pool: Pool,
+    judging: Callable[[Pool], Pool],
+    run: Run,
+    line: Line,
 ) -> Pool | None:
     """Judged with the cross-encoder's logits of the best; None without one, or when it fails or is late
     before it has read anything."""
@@ -341,10 +350,21 @@ def _crossed(
                 if judged and line.overdue:
                     raise Overdue
                 crossed = cross_encode(search.view, score, text, crossed, rows, request.allowed)
-                judged.append(_below(judge(crossed, calibration), pool, "cross"))
+                judged.append(judging(crossed))
 
     line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))
     return judged[-1] if judged else None
+
+
+def _read(crossed: Pool, *, known: Calibration, spare: Calibration, rest: Pool) -> Pool:
+    """With the logits of what the cross-encoder read. A memory without token vectors is judged by `spare`: it is
+    not held to what only they could say."""
+    late = crossed.signals.get("late")
+    lacking = np.ones(len(crossed), np.bool_) if late is None else np.isnan(late)
+    read = ~np.isnan(crossed.signals["cross"])
+    if (lacking & read).any():
+        rest = _where(read, judge(crossed, spare), rest)
+    return _where(read & ~lacking, judge(crossed, known), rest)
 
 
 def _settled(read: Pool, before: Pool, rows: NDArray[np.int64], reading: Reading) -> bool:
@@ -358,7 +378,10 @@ def _settled(read: Pool, before: Pool, rows: NDArray[np.int64], reading: Reading
 
 def _below(better: Pool, rest: Pool, signal: str) -> Pool:
     """What a reranker did not look at keeps its earlier relevance."""
-    seen = ~np.isnan(better.signals[signal])
+    return _where(~np.isnan(better.signals[signal]), better, rest)
+
+
+def _where(seen: NDArray[np.bool_], better: Pool, rest: Pool) -> Pool:
     if seen.all() or not seen.any():
         return better if seen.any() else rest
     return replace(
