@@ -41,21 +41,20 @@ PLAN = (
     ("timeqa", 2500, 150),
     ("chats", None, 20),
     ("assistants", None, 20),
+    ("answers", None, None),
 )
 SETS = ("steps", *(name for name, _, _ in PLAN))
-NEVER = 10**9
+BAR = "likeness"  # from which cosine on two are alike, where it is not the model's own
 VARIANTS: tuple[dict[str, float], ...] = (
     {"BRIDGES": 0},
     {},
-    {"LONG": NEVER, "LIKEST": 0},  # names alone
     {"COMMON": 0},  # likeness alone
     {"ABOUT": 0},
     {"ABOUT": 1},
     {"SAME_DAY": 0},  # names and likeness
-    {"LIKEST": 0},
-    {"LIKEST": 0.7},
-    {"LIKEST": 1},
-    {"LONG": 1, "LIKEST": 0},  # likeness in full for short questions, too
+    {BAR: 0.99},  # names and the day alone
+    {BAR: 0.2},
+    {BAR: 0.4},
     {"LIFT": 0.5},
     {"LIFT": 0.95},
     {"CEILING": 0.1},
@@ -111,11 +110,12 @@ def figures(bank: Bank) -> Iterator[NDArray[np.float64]]:
 
 def varied(view, query, pool: Pool, limit: int, bar: float, variant: dict[str, float]) -> Pool:
     """As the stage would have it with other constants."""
-    kept = {name: getattr(stage, name) for name in variant}
+    constants = {name: value for name, value in variant.items() if name != BAR}
+    kept = {name: getattr(stage, name) for name in constants}
     try:
-        for name, value in variant.items():
+        for name, value in constants.items():
             setattr(stage, name, value)
-        return stage.bridge(view, query, pool, limit, bar)
+        return stage.bridge(view, query, pool, limit, variant.get(BAR, bar))
     finally:
         for name, value in kept.items():
             setattr(stage, name, value)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from recollect import Recollect
 from recollect.language.entities import EntityResolver
 from recollect.recall.boost import DAY
-from recollect.recall.bridge import CEILING, COMMON, LONG, PLAIN, bridge, subject
+from recollect.recall.bridge import CEILING, COMMON, bridge, subject
 from recollect.recall.pool import Pool
 from recollect.recall.request import recall_request
 from recollect.recall.understand import understand
@@ -26,8 +26,6 @@ from recollect.types import Explanation, Memory
 from .columns import columns as columns_of
 from .columns import pool as ranking
 
-SHORT = "who is it"
-REQUEST = " ".join(["word"] * LONG)
 BAR = 0.2
 
 
@@ -58,7 +56,6 @@ def bridged(
     relevance: Sequence[float],
     names: Sequence[Sequence[int]],
     *,
-    text: str = SHORT,
     asked: Sequence[int] = (),
     vectors: Floats | None = None,
     texts: Sequence[str] = (),
@@ -66,7 +63,7 @@ def bridged(
     **columns: Sequence[int],
 ) -> Pool:
     """The candidates' relevance, best first, and the numbers of the names that each holds."""
-    request = recall_request(text, now=datetime(2026, 11, 15, tzinfo=UTC))
+    request = recall_request("who is it", now=datetime(2026, 11, 15, tzinfo=UTC))
     query = replace(understand(request, EntityResolver([])), entities=tuple(asked))
     view = cast(View, Named(names, vectors, texts))
     candidates = ranking(relevance, [1] * len(names))
@@ -147,42 +144,26 @@ def test_what_was_lifted_leads_on() -> None:
     assert pool.bridged.over.tolist() == [-1, 0, 1, -1]
 
 
-def test_what_is_like_a_hit_is_lifted_for_a_long_request() -> None:
-    vectors = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
-    pool = bridged([0.6, 0.01, 0.01], [[], [], []], text=REQUEST, vectors=vectors)
-    assert pool.relevance[1] > pool.relevance[2]
-
-
-def test_the_shorter_the_question_the_less_likeness_counts() -> None:
-    vectors = np.array([[1, 0], [0.8, 0.6]], np.float32)
-    long = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=vectors)
-    short = bridged([0.6, 0.01], [[], []], text=SHORT, vectors=vectors)
-    assert 0.01 < short.relevance[1] < long.relevance[1]
-
-
 def around(*cosines: float) -> Floats:
     """The first vector, and others at these cosines from it."""
     return np.array([[1, 0], *([c, math.sqrt(1 - c * c)] for c in cosines)], np.float32)
 
 
-def test_where_all_are_alike_the_likest_is_lifted_further_for_a_long_request() -> None:
-    alike = [0.7 - 0.001 * n for n in range(40)]
-    among = bridged([0.6] + [0.01] * 41, [[]] * 42, text=REQUEST, vectors=around(0.8, *alike))
-    alone = bridged([0.6, 0.01], [[], []], text=REQUEST, vectors=around(0.8))
-    assert among.relevance[1] > 1.5 * among.relevance[2] > 1.4 * among.relevance[41]
-    assert among.relevance[1] > alone.relevance[1]  # there it has nobody to stand out from
+def test_the_liker_a_hit_the_further_it_is_lifted() -> None:
+    pool = bridged([0.6, 0.01, 0.01], [[], [], []], vectors=around(0.9, 0.5))
+    assert pool.relevance[1] > pool.relevance[2] > 0.01
 
 
-def test_for_a_plain_question_the_likest_is_lifted_as_far_as_it_is_alike() -> None:
-    plain = " ".join(["word"] * PLAIN)
-    among = bridged([0.6] + [0.01] * 3, [[]] * 4, text=plain, vectors=around(0.8, 0.5, 0.5))
-    alone = bridged([0.6, 0.01], [[], []], text=plain, vectors=around(0.8))
-    assert among.relevance[1] == alone.relevance[1] > 0.01
+def test_what_is_no_liker_than_the_bar_is_not_lifted() -> None:
+    assert lifted(bridged([0.6, 0.01], [[], []], vectors=around(BAR - 0.01))) == []
 
 
-def test_those_as_like_as_each_other_do_not_stand_out() -> None:
-    level = bridged([0.6] + [0.01] * 3, [[]] * 4, text=REQUEST, vectors=around(0.7, 0.7, 0.6999))
-    assert level.relevance[1] == pytest.approx(level.relevance[3], rel=0.01)
+def test_a_name_and_likeness_lift_as_far_as_the_better_of_both() -> None:
+    both, like = (
+        bridged([0.6, 0.01, 0.01], [[7], names, []], vectors=around(0.9, 0.1))
+        for names in ([7], [8])
+    )
+    assert both.relevance[1] == like.relevance[1] > 0.01
 
 
 def at(*hours: int) -> dict[str, list[int]]:
@@ -236,15 +217,13 @@ chances = st.floats(2**-20, 1, width=32)
 held = st.lists(st.integers(1, 6), max_size=4, unique=True)
 
 
-@given(
-    st.lists(st.tuples(chances, held), min_size=1, max_size=20), st.sampled_from([SHORT, REQUEST])
-)
+@given(st.lists(st.tuples(chances, held), min_size=1, max_size=20))
 def test_nothing_falls_and_nothing_gets_past_its_bridge_or_the_ceiling(
-    candidates: list[tuple[float, list[int]]], text: str
+    candidates: list[tuple[float, list[int]]],
 ) -> None:
     relevance = np.array([chance for chance, _ in candidates], np.float32)
     vectors = np.ones((len(candidates), 1), np.float32)
-    pool = bridged(relevance.tolist(), [n for _, n in candidates], text=text, vectors=vectors)
+    pool = bridged(relevance.tolist(), [n for _, n in candidates], vectors=vectors)
     assert (pool.relevance >= relevance).all()
     for row in lifted(pool):
         assert pool.bridged is not None

@@ -1,15 +1,13 @@
 """Bridge: a second piece of evidence is often like the first one, not like the question.
 
 "Who is the spouse of the director of *Heat*?" is answered by a memory of Michael Mann that holds none of
-these words; the memory that says who directed *Heat* names him. And a long request is answered in
-several places that tell of one thing. So the best hits are bridges. A candidate is lifted towards one
+these words; the memory that says who directed *Heat* names him. And what is asked about is often told in
+several places. So the best hits are bridges. A candidate is lifted towards one
 
 - for a name that both hold and nobody asked for: the further, the rarer the name is among the candidates
   and the fewer other names the candidate holds. One that begins with the name tells of it ("Michael Mann is
   an American director"), however many others it holds;
-- for its likeness, if the query is long: a short question has its answer in one place, and what is
-  like that is not the answer. Where everything is alike, as in notes of one project, it is the
-  likest that belong to the bridge;
+- for its likeness: what answers together is told in like words;
 - for the day on which both happened: records of one day tell of one thing more often than not. In a
   conversation everything was said that day, and the turns beside are what belongs to a turn.
 
@@ -44,16 +42,11 @@ CEILING = 0.35
 ABOUT = 0.75  # of that, for what tells of a name that the bridge holds, if at most one other does
 COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
-LONG = 20  # words of a query from which on likeness counts in full
-PLAIN = 10  # words up to which to be the likest does not count
-LIKEST = 0.9  # of what is left of the way, for the one most like the bridge, by how like it is
-AMONG = 30  # others: one that is no liker than the last of them is not among the likest
 
 Days = NDArray[np.int64]
 _NONE = -1
 _OPENING = re.compile(r"^\W*(?:the |an? )?", re.IGNORECASE)
 _OPENS = 120  # characters: no name is longer
-_EVEN = 0.03  # cosine: those that differ by less are as like as each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,29 +117,10 @@ def subject(memory: Memory, named: Sequence[int]) -> int | None:
     return max(found)[1] if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """The candidates' vectors, from which cosine on two of them are alike, and the query's words."""
-
-    vectors: Floats
-    bar: float
-    words: int
-
-    def of(self, row: int) -> tuple[Numbers, Numbers]:
-        """How like each candidate is, and how much that says of it as one of the likest; in [0, 1]."""
-        cosine = np.einsum("ij,j->i", self.vectors, self.vectors[row]).astype(np.float64)
-        alike = np.clip((cosine - self.bar) / (1 - self.bar), 0, 1)
-        long = min(max((self.words - PLAIN) / (LONG - PLAIN), 0.0), 1.0)
-        return min(1.0, self.words / LONG) * alike, long * alike * _standing_out(cosine, row)
-
-
-def _standing_out(cosine: Numbers, row: int) -> Numbers:
-    """How far each does among the likest, 1 for the first; the fourth power, so that it is a few."""
-    others = np.sort(np.delete(cosine, row))[::-1]
-    if len(others) < 2:
-        return np.zeros(len(cosine))
-    least = others[min(AMONG, len(others) - 1)]
-    return np.clip((cosine - least) / max(others[0] - least, _EVEN), 0, 1) ** 4
+def likeness(vectors: Floats, bar: float, row: int) -> Numbers:
+    """How like each candidate is to this one, in [0, 1]: nothing up to the bar."""
+    cosine = np.einsum("ij,j->i", vectors, vectors[row]).astype(np.float64)
+    return np.clip((cosine - bar) / (1 - bar), 0, 1)
 
 
 def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool:
@@ -154,8 +128,7 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
     keys = pool.keys[:limit]
     held = view.entities_of(keys)
     names, subjects = leading(held, query.entities), Subjects(view, keys, held)
-    likeness = Likeness(view.vectors(keys), bar, len(query.text.split()))
-    days = days_of(pool.columns, len(keys))
+    vectors, days = view.vectors(keys), days_of(pool.columns, len(keys))
     own = _logits(pool.relevance[: len(keys)])
     reached, over = own.copy(), np.full(len(pool), _NONE)
     ceiling = math.log(CEILING / (1 - CEILING))
@@ -164,10 +137,8 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
         # The best as things stand by now; of equals the one that was fused best.
         row = int(np.where(left, reached, -np.inf).argmax())
         left[row] = False
-        alike, likest = likeness.of(row)
         named = np.maximum(names.shared_with(row), ABOUT * subjects.told(names, row))
-        share = np.maximum(named, alike)
-        share = LIFT * (share + (1 - share) * LIKEST * likest)
+        share = LIFT * np.maximum(named, likeness(vectors, bar, row))
         share += (1 - share) * SAME_DAY * same_day(days, row)
         lifted = own + share * np.maximum(min(reached[row], ceiling) - own, 0)
         better = np.flatnonzero(lifted > reached)
