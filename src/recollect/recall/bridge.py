@@ -131,6 +131,9 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
     vectors, days = view.vectors(keys), days_of(pool.columns, len(keys))
     own = _logits(pool.relevance[: len(keys)])
     reached, over = own.copy(), np.full(len(pool), _NONE)
+    # What is like a hit of the time asked for, but lies outside, is not meant.
+    window = pool.signals.get("window")
+    meant = 1.0 if window is None else window[: len(keys)] >= 0
     ceiling = math.log(CEILING / (1 - CEILING))
     left = np.ones(len(keys), np.bool_)
     for _ in range(min(BRIDGES, len(keys))):
@@ -138,7 +141,7 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
         row = int(np.where(left, reached, -np.inf).argmax())
         left[row] = False
         named = np.maximum(names.shared_with(row), ABOUT * subjects.told(names, row))
-        share = LIFT * np.maximum(named, likeness(vectors, bar, row))
+        share = LIFT * np.maximum(named, meant * likeness(vectors, bar, row))
         share += (1 - share) * SAME_DAY * same_day(days, row)
         lifted = own + share * np.maximum(min(reached[row], ceiling) - own, 0)
         better = np.flatnonzero(lifted > reached)
