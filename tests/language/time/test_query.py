@@ -388,7 +388,49 @@ def test_an_event_with_an_offset() -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["Who looks after Alice?", "Was he named after Bob?", "After all, why?"]
+    ("query", "text"),
+    [
+        ("What broke after release 2.3.0?", "release 2.3.0"),
+        ("What broke after the 2.3.0 release, and why?", "the 2.3.0 release"),
+        ("What broke after v2.3?", "v2.3"),
+        ("What was there before issue 42?", "issue 42"),
+    ],
+)
+def test_a_number_tells_an_event(query: str, text: str) -> None:
+    event = read_query(query, NOW).event
+    assert event is not None and event.text == text
+
+
+@pytest.mark.parametrize(
+    ("query", "relation", "text", "days", "within"),
+    [
+        ("What broke the day after the launch?", "after", "the launch", 1, True),
+        ("What broke in the week before the launch?", "before", "the launch", 7, True),
+        ("What broke during the three days after the launch?", "after", "the launch", 3, True),
+        ("What broke in the weeks after we launched?", "after", "we launched", 21, True),
+        ("What broke a week after the launch?", "after", "the launch", 7, False),
+        ("What broke on the day of the launch?", "during", "the launch", None, False),
+    ],
+)
+def test_a_time_beside_an_event_is_counted_from_it(
+    query: str, relation: str, text: str, days: int | None, within: bool
+) -> None:
+    event = read_query(query, NOW).event
+    assert event is not None
+    assert (event.relation, event.text, event.within) == (relation, text, within)
+    assert event.offset == (None if days is None else timedelta(days=days))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Who looks after Alice?",
+        "Was he named after Bob?",
+        "After all, why?",
+        "Who looks after the day shift?",
+        "What did he do day after day?",
+        "What comes after 5 minutes?",
+    ],
 )
 def test_idioms_are_no_events(query: str) -> None:
     assert read_query(query, NOW).event is None
@@ -415,6 +457,16 @@ def test_an_offset_moves_the_window() -> None:
     anchor = EventAnchor("the launch", "after", timedelta(days=3), (0, 0))
     window = window_for_event(anchor, day("2024-05-01"), day("2024-05-02"))
     assert window == TimeRange(day("2024-05-04"), day("2024-05-05"))
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [("before", ("2024-04-24", "2024-05-01")), ("after", ("2024-05-02", "2024-05-09"))],
+)
+def test_the_week_beside_an_event_is_all_of_it(relation: str, expected: tuple[str, str]) -> None:
+    anchor = EventAnchor("the launch", relation, timedelta(days=7), (0, 0), within=True)  # type: ignore[arg-type]
+    window = window_for_event(anchor, day("2024-05-01"), day("2024-05-02"))
+    assert window == TimeRange(*map(day, expected))
 
 
 def test_a_statement_is_dated_by_its_words() -> None:
