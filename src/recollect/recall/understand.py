@@ -38,6 +38,10 @@ _QUESTION = re.compile(
     r"[?？؟][\s\"'”’»)\]*_]*$|^\W*(?:wh(?:at|en|ere|o|om|ose|ich|y)|how|did|tell|remind|list)\b",
     re.IGNORECASE,
 )
+# "What do we do after a failed deploy?" asks for what is to be done, and not for a time.
+_LOOKS_BACK = re.compile(
+    r"\b(?:did|was|were|ha(?:d|s|ve)|been|happen\w*|occurr?\w*|went|gone|news?)\b", re.IGNORECASE
+)
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
     r"|due to|prevent\w*|enabl\w+|what happened (?:after|when|because|next)|pourquoi|warum|weshalb"
@@ -75,6 +79,7 @@ class TimePull(NamedTuple):
 
 
 BY_EVENT = TimePull(0.0, OUTSIDE, strict=True)  # "before Alice joined" means before
+BY_EVENT_ALONE = TimePull(INSIDE_ALONE, OUTSIDE, alone=True, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +163,22 @@ def _side(text: str) -> int:
 def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     """The query with the window that its event gives. Where besides the event hardly more than
     somebody is named ("What did Alice do before she joined Google?"), the words of the event have
-    said what they had to say: they would only find the event once more."""
+    said what they had to say: they would only find the event once more. Where nobody is ("What happened
+    since the outage?"), whatever lies in the window is an answer."""
     dated = replace(query, window=window, time_pull=BY_EVENT, goes_on=False)
     event = query.time.event
-    if event is None or query.causal or event.relation not in ("before", "after"):
+    if event is None:
         return dated
     start, end = event.span
     text = f"{query.text[:start].rstrip()} {query.text[end:].lstrip()}".strip()
     named = _named(text, resolver)
-    if not named.entities or not OPEN.issuperset(content_terms(named.rest)):
+    if not OPEN.issuperset(content_terms(named.rest)):
+        return dated
+    alone = not named.names and _LOOKS_BACK.search(text) is not None
+    if alone:
+        dated = replace(dated, time_pull=BY_EVENT_ALONE)
+    outside = event.relation in ("before", "after")
+    if query.causal or not outside or not (alone or named.entities):
         return dated
     asked = query_terms(text)
     return replace(
