@@ -624,6 +624,31 @@ def test_what_is_so_in_a_month_or_on_a_date_is_of_the_nearest(query: str, start:
     assert window is not None and window.start == day(start)
 
 
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("Which notes are from March?", "2026-03-01"),
+        ("What did we bill for August, and to whom?", "2026-08-01"),
+        ("What about March?", "2026-03-01"),
+    ],
+)
+def test_a_month_that_is_nobodys_name_needs_no_in(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Does she work for March of Dimes?",
+        "Which play of August Strindberg did we see?",
+        "Is this a letter from May or a present for April?",
+    ],
+)
+def test_a_name_is_no_month(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")
