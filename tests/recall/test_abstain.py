@@ -179,7 +179,17 @@ def test_an_open_question_about_a_given_time_asks_for_what_lies_in_it(
     assert {h.id for h in result if h.band is not Band.NOISE} == {"bread", "trip"}
 
 
-@pytest.mark.parametrize("query", ["What happened in June 2026?", "What did we do since May 2026?"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What happened in June 2026?",
+        "What did we do since May 2026?",
+        "What changed in June 2026?",
+        "Remind me what happened in June 2026",
+        "Which notes are from June 2026?",
+        "Give me a recap of June 2026",
+    ],
+)
 def test_what_lies_in_the_time_that_alone_was_asked_for_does_not_score_like_noise(
     memory: Recollect, story: str, query: str
 ) -> None:

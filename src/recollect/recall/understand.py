@@ -26,11 +26,12 @@ from recollect.types import Window
 
 SEASON = timedelta(days=93)
 INSIDE, INSIDE_ALONE, OUTSIDE = 4.0, 10.0, 11.0
-# Terms of questions that ask for anything: "What happened …?", "What's new …?", "Summarise …", "What
-# did we talk about …?". Stop words need not be here: "What did I do …?" has no other.
+# Terms of questions that ask for anything: "What happened …?", "What changed …?", "Give me a summary …", "What
+# did we talk about …?", "Which notes …?". Stop words need not be here: "What did I do …?" has no other.
 OPEN = frozenset({
-    "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth",
-    "summari", "summar", "summaris", "list", "show", "talk", "discuss", "mention", "said", "say",
+    "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth", "chang", "updat",
+    "summari", "summar", "summaris", "recap", "overview", "list", "show", "give", "remind", "rememb", "know",
+    "talk", "discuss", "mention", "said", "say", "note", "memori",
 })  # fmt: skip
 _FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
@@ -40,7 +41,8 @@ _QUESTION = re.compile(
 )
 # "What do we do after a failed deploy?" asks for what is to be done, and not for a time.
 _LOOKS_BACK = re.compile(
-    r"\b(?:did|was|were|ha(?:d|s|ve)|been|happen\w*|occurr?\w*|went|gone|news?)\b", re.IGNORECASE
+    r"\b(?:did|was|were|ha(?:d|s|ve)|been|happen\w*|occurr?\w*|went|gone|news?|changed)\b",
+    re.IGNORECASE,
 )
 _CAUSAL = re.compile(
     r"\b(?:why|how come|because|caus\w+|reasons?|le[ad]d? to|result\w*|consequen\w+|effects?|impact"
