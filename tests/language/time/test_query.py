@@ -402,6 +402,20 @@ def test_a_number_tells_an_event(query: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("What have I done since I joined Airbus?", "I joined Airbus"),
+        ("What changed since we left?", "we left"),
+        ("What can I cook, since I am vegan?", None),
+        ("Which driver is best, since we need one?", None),
+    ],
+)
+def test_since_is_a_time_before_what_was(query: str, text: str | None) -> None:
+    event = read_query(query, NOW).event
+    assert (event and event.text) == text
+
+
+@pytest.mark.parametrize(
     ("query", "relation", "text", "days", "within"),
     [
         ("What broke the day after the launch?", "after", "the launch", 1, True),

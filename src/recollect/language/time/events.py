@@ -12,6 +12,7 @@ from recollect.language.time.calendar import ORDER
 from recollect.language.time.grammar import Chart, Edge
 from recollect.language.time.lexicon import Lexicon, Token
 from recollect.language.time.rules.numbers import FEW, Duration, duration
+from recollect.language.time.tense import is_past
 from recollect.language.time.types import EventAnchor, Grain, Relation, TimeExpression, TimeRange
 
 _CLAUSE_END = frozenset(".,;:!?()")
@@ -79,14 +80,15 @@ def _idiomatic(words: list[str], lexicon: Lexicon, place: int) -> bool:
 
 
 def _tells_event(text: str, clause: list[Token], lexicon: Lexicon, relation: Relation) -> bool:
-    """A name, a noun with its article or its number, or a clause: not "after all" or "since it rains"."""
+    """A name, a noun with its article or its number, or a clause: not "after all" or "since it rains", but
+    "since it rained"."""
     if not clause:
         return False
     first = clause[0]
     if first.word in lexicon.cues.get("event_start", ()):
         return len(clause) > 1
     if first.word in lexicon.cues.get("event_subject", ()):
-        return len(clause) > 1 and relation != "since"
+        return len(clause) > 1 and (relation != "since" or is_past(clause[1].word, lexicon))
     capital = text[first.start].isupper()
     return capital or _numbered(clause) or (first.word.endswith("ing") and len(first.word) > 4)
 

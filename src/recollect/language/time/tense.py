@@ -56,6 +56,14 @@ def looks_ahead(words: list[Token], known: Lexicon, cue: str = "future") -> bool
     return any(token.word in ahead for token in words) or any(pair in ahead for pair in pairs)
 
 
+def is_past(word: str, known: Lexicon) -> bool:
+    """Whether a verb tells of the past by its form, in a language with a table of tenses."""
+    if not known.tense:
+        return False
+    regular = len(word) > 4 and word.endswith("ed") and word not in known.tense["not_past"]
+    return regular or word in known.tense["past"]
+
+
 def sentences(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
     begun = 0
     for at, token in enumerate(tokens):
@@ -333,8 +341,7 @@ class Sentence:
         )
 
     def _is_past(self, word: str) -> bool:
-        regular = len(word) > 4 and word.endswith("ed") and word not in self._tense["not_past"]
-        return regular or word in self._tense["past"]
+        return is_past(word, self._known)
 
     def _begins_with_gerund(self) -> bool:
         return self._acting(0)
