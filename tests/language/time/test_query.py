@@ -687,6 +687,21 @@ def test_years_ago_date_a_statement_to_the_year() -> None:
     assert (grounding.start, grounding.end) == (day("2024-01-01"), day("2025-01-01"))
 
 
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("My gym membership runs until March 2027", NOW),
+        ("We need to renew the certificate by December 1", NOW),
+        ("I worked at SAP until 2019", None),
+    ],
+)
+def test_what_lasts_until_a_time_to_come_is_not_of_all_times_before(
+    text: str, start: datetime | None
+) -> None:
+    grounding = ground(text, NOW)
+    assert grounding is not None and grounding.end is not None and grounding.start == start
+
+
 def test_a_repeated_event_keeps_its_rule() -> None:
     grounding = ground("Bob plays tennis every Monday", NOW)
     assert grounding is not None
