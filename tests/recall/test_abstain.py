@@ -198,6 +198,24 @@ def test_what_lies_in_the_time_that_alone_was_asked_for_does_not_score_like_nois
     assert "job" not in {h.id for h in result}  # of March
 
 
+@pytest.mark.parametrize(
+    ("query", "known"),
+    [
+        ("What happened yesterday?", False),
+        ("What did I tell you last week?", False),
+        ("What has happened since 2020?", True),
+        ("What happened in 2021?", True),
+        ("Where did I work yesterday?", True),
+    ],
+)
+def test_what_has_lasted_for_years_did_not_happen_yesterday(
+    memory: Recollect, query: str, known: bool
+) -> None:
+    memory.retain("for-years", {"text": "I work at Airbus since 2021.", "timestamp": "2026-01-05"})
+    result = memory.recall("for-years", query, query_timestamp=ANCHOR)
+    assert result.nothing_known is not known
+
+
 def test_a_strong_hit_is_not_denied_though_it_holds_no_word_of_the_question(
     memory: Recollect,
 ) -> None:
