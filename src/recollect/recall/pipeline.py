@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,6 +45,7 @@ from recollect.recall.rerank import (
     cross_encode,
     late_interaction,
     looked_at_first,
+    matched_anew,
     portions,
     scoring,
     with_signal,
@@ -55,7 +56,7 @@ from recollect.recall.spelling import as_held
 from recollect.recall.succeed import asked_until, lasting, succeed
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
-from recollect.recall.understand import Query, by_event, understand
+from recollect.recall.understand import Query, by_event, understand, untimed
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
@@ -188,7 +189,9 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     if as_of is not None:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
     if search.query.windows and not search.query.time_pull.alone:
-        pool = lasting(search.view, pool, as_of, search.request.now)
+        pool = lasting(search.view, pool, search.query.windows, as_of, search.request.now)
+        if untimed(search.query) == search.query.text:  # the caller gave the time
+            pool = replace(pool, held=pool.held[:0])
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     allowed, limit = search.request.allowed, settings.rerank_candidates
     pool = evidence(search.view, search.query, meaning, pool, allowed, limit)
@@ -286,7 +289,8 @@ def _rerank(
         run.degrade("rerank", "the deadline came first")
         return first, plain
     if found.tokens is not None:
-        before, judged = _late(with_, search, found.tokens, first, known["late"]), known["late"]
+        first, asked = _asked_twice(with_, search, found.tokens, first, line)
+        before, judged = _late(with_, search, asked, first, known["late"]), known["late"]
         calibration = known["cross"]
     else:
         if found.vector is None:
@@ -298,15 +302,37 @@ def _rerank(
     return (before, judged) if crossed is None else (crossed, calibration)
 
 
+def _asked_twice(
+    with_: Recalling, search: Search, tokens: NDArray[np.int8], pool: Pool, line: Line
+) -> tuple[Pool, Sequence[NDArray[np.int8]]]:
+    """The query's tokens, and those of the query without its time if something held then."""
+    if not len(pool.held):
+        return pool, (tokens,)
+    encode = partial(with_.embedder.encode_queries, [untimed(search.query)])
+    encoded = line.awaited("untimed", line.start("untimed", encode, here=True))
+    if encoded is None or encoded.tokens is None:
+        return replace(pool, held=pool.held[:0]), (tokens,)
+    return pool, (tokens, encoded.tokens[0])
+
+
 def _late(
-    with_: Recalling, search: Search, tokens: NDArray[np.int8], first: Pool, known: Calibration
+    with_: Recalling,
+    search: Search,
+    asked: Sequence[NDArray[np.int8]],
+    first: Pool,
+    known: Calibration,
 ) -> Pool:
-    """By late interaction, with the turns before and beside each candidate."""
+    """By late interaction, with the turns before and beside each candidate. What held at the time asked
+    about bears the date at which it was told, so it is matched with the query without its time."""
     # Of the turns before, those that may be seen.
     turns = search.view.standing(first.columns.before, search.request.allowed)
     pool = replace(first, columns=replace(first.columns, before=turns))
     dimensions, limit = with_.embedder.token_dimensions, with_.settings.rerank_candidates
-    late = late_interaction(search.view, tokens, dimensions, pool, limit)
+    late = late_interaction(search.view, asked[0], dimensions, pool, limit)
+    if len(asked) > 1:
+        rows = np.flatnonzero(np.isin(pool.keys[:limit], pool.held))
+        anew = late_interaction(search.view, asked[-1], dimensions, pool.only(rows), limit)
+        late = matched_anew(late, rows, anew)
     judged = _below(judge(late, known), first, "late")
     if not turns.any():
         return judged
@@ -318,7 +344,7 @@ def _crossed(
 ) -> Pool | None:
     """Judged with the cross-encoder's logits of the best; None without one, or when it fails or is late
     before it has read anything."""
-    request = search.request
+    view, request = search.view, search.request
     reading = with_.crossed[request.budget]
     if not reading.most or "cross-encoder" in request.without:
         return None
@@ -332,14 +358,17 @@ def _crossed(
     judged: list[Pool] = []  # portion by portion: what comes too late takes nothing back
 
     def read() -> None:
-        crossed, text = pool, search.query.text
+        crossed = pool
         with within(with_.settings.rerank_timeout_ms / 1000):
             for rows in portions(pool, reading, with_.settings.rerank_candidates):
                 if judged and _settled(judged[-1], pool, rows, reading):
                     return
                 if judged and line.overdue:
                     raise Overdue
-                crossed = cross_encode(search.view, score, text, crossed, rows, request.allowed)
+                held = np.isin(pool.keys[rows], pool.held)
+                asked = ((search.query.text, rows[~held]), (untimed(search.query), rows[held]))
+                for text, some in filter(lambda each: len(each[1]), asked):
+                    crossed = cross_encode(view, score, text, crossed, some, request.allowed)
                 judged.append(_below(judge(crossed, calibration), pool, "cross"))
 
     line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))

@@ -13,10 +13,12 @@ from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.recall.pool import Pool, Support
-from recollect.storage.base import NO_TIME, View
+from recollect.recall.relevance import in_window
+from recollect.storage.base import NO_TIME, Columns, View
 from recollect.types import Memory, State, Window
 
 LENT = 0.9
@@ -32,7 +34,9 @@ def asked_until(now: datetime, windows: Sequence[Window]) -> int:
     return min(to_micros(now), max(ends)) if closed else to_micros(now)
 
 
-def lasting(view: View, pool: Pool, as_of: int | None, now: datetime) -> Pool:
+def lasting(
+    view: View, pool: Pool, windows: Sequence[Window], as_of: int | None, now: datetime
+) -> Pool:
     """A value that was replaced held from when it was told until then, and what replaced it holds since:
     of a time in between, they tell as much as what happened in it."""
     columns = pool.columns
@@ -50,7 +54,13 @@ def lasting(view: View, pool: Pool, as_of: int | None, now: datetime) -> Pool:
                 start[at] = min(start[at], columns.known_from[at])
                 end[at] = max(end[at], to_micros(now))
         start[row], end[row] = min(start[row], columns.known_from[row]), max(end[row], ended)
-    return replace(pool, columns=replace(columns, happened_from=start, happened_until=end))
+    lasted = replace(columns, happened_from=start, happened_until=end)
+    only = _inside(lasted, windows) & ~_inside(columns, windows)
+    return replace(pool, columns=lasted, held=pool.keys[only])
+
+
+def _inside(columns: Columns, windows: Sequence[Window]) -> NDArray[np.bool_]:
+    return np.any([in_window(columns, each) > 0 for each in windows], axis=0)
 
 
 def _successor(view: View, pool: Pool, memory: Memory | None, as_of: int | None) -> int | None:

@@ -33,6 +33,7 @@ OPEN = frozenset({
     "summari", "summar", "summaris", "recap", "overview", "list", "show", "give", "remind", "rememb", "know",
     "talk", "discuss", "mention", "said", "say", "note", "memori",
 })  # fmt: skip
+_LEADING = re.compile(r"\b(?:back )?(?:in|on|at|during|of) (?:the )?$", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
 _QUESTION = re.compile(
@@ -219,11 +220,22 @@ def _own(name: str) -> list[str]:
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
     """What is asked besides the time."""
+    return content_terms(_without(text, time))
+
+
+def untimed(query: Query) -> str:
+    """The query without its times: "Who was CTO in March?" is "Who was CTO ?"."""
+    return _without(query.text, query.time)
+
+
+def _without(text: str, time: QueryTime) -> str:
     rest = list(text)
     for expression in time.expressions:
         start, end = expression.span
+        leading = _LEADING.search(text, 0, start)
+        start = start if leading is None else leading.start()
         rest[start:end] = " " * (end - start)
-    return content_terms("".join(rest))
+    return " ".join("".join(rest).split())
 
 
 def _pull(request: RecallRequest, time: QueryTime) -> TimePull:
