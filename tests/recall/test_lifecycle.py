@@ -151,6 +151,42 @@ def test_a_value_counts_for_all_the_time_that_it_held(
 
 
 @pytest.fixture(scope="module")
+def career(memory: Recollect) -> str:
+    jobs = [("Google", "2024-03-01"), ("Meta", "2025-06-01"), ("Stripe", "2026-02-01")]
+    facts = [
+        {"id": at, "text": f"Alice works at {at}.", "timestamp": day, "entities": ["Alice", at]}
+        for at, day in jobs
+    ]
+    memory.retain("career", facts)
+    return "career"
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Where does Alice work?", "Stripe"),
+        ("Where did Alice use to work?", "Meta"),
+        ("What was Alice's previous employer?", "Meta"),
+        ("Where did Alice work before?", "Meta"),
+        ("Where did Alice work before Stripe?", "Meta"),
+        ("Where did Alice work before she worked at Meta?", "Google"),
+    ],
+)
+def test_the_former_value_is_the_one_before_the_last(
+    memory: Recollect, career: str, query: str, answer: str
+) -> None:
+    result = memory.recall(career, query, query_timestamp="2026-11-15")
+    assert result.results[0].id == answer
+
+
+def test_what_holds_says_that_the_former_was_asked_for(memory: Recollect, career: str) -> None:
+    asked = {"query_timestamp": "2026-11-15", "min_score": 0.0}
+    why = memory.why(career, "Where did Alice use to work?", "Stripe", **asked)
+    assert "what it replaced was asked for" in str(why.explanation)
+    assert "yields ×0.50" in str(why.stages)
+
+
+@pytest.fixture(scope="module")
 def officers(memory: Recollect) -> str:
     memory.retain(
         "officers",

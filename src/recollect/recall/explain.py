@@ -42,6 +42,7 @@ FACTORS: Mapping[str, str] = {
     "proof": "evidence factor",
     "order": "factor for being the first or the last, as asked",
     "lifecycle": "lifecycle factor",
+    "yields": "factor for holding now, what it replaced was asked for",
     "restates": "factor for restating the question, what it leads to was asked for",
 }
 

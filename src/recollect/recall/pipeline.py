@@ -53,7 +53,7 @@ from recollect.recall.rerank import (
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.spelling import as_held
-from recollect.recall.succeed import asked_until, lasting, succeed
+from recollect.recall.succeed import asked_until, lasting, succeed, yielding
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
 from recollect.recall.understand import Query, by_event, understand, untimed
@@ -152,8 +152,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("boost"):
         until = asked_until(request.now, query.windows)
         if calibration is not None:
-            pool = settle(succeed(view, pool, request.allowed.as_of, until))
-        pool = _boosted(with_.settings, request, query, pool, until)
+            pool = settle(succeed(view, pool, request.allowed.as_of, until, former=query.former))
+        pool = _boosted(with_.settings, view, request, query, pool, until)
         rows = order(pool)
     with run.stage("answerable") as span:
         best, model = asked_for(pool, rows), with_.embedder.name
@@ -209,7 +209,7 @@ def _goes_on(settings: Settings, search: Search) -> bool:
 
 
 def _boosted(
-    settings: Settings, request: RecallRequest, query: Query, pool: Pool, until: int
+    settings: Settings, view: View, request: RecallRequest, query: Query, pool: Pool, until: int
 ) -> Pool:
     if "boost" in request.without:
         pool = replace(pool, final=pool.relevance)
@@ -225,6 +225,8 @@ def _boosted(
             settings.superseded_factor,
             until,
         )
+        if query.former and pool.calibration is not None:
+            pool = yielding(view, pool, request.allowed.as_of, settings.superseded_factor)
         pool = stand_back(pool)
     return in_time(pool) if query.time_pull.alone else pool
 

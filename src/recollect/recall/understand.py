@@ -63,6 +63,12 @@ _ASKS_EFFECT = re.compile(
     r"|(?:did|do|does|will|would|can|could|might)\b.*\b(?:cause|lead to|result in|enable|prevent))\b",
     re.IGNORECASE,
 )
+# Of the former value, in English. "How old is it?" and "prior to March" ask for something else.
+_FORMER = re.compile(
+    r"\b(?:(?:previous|former|prior)(?:ly)?\b(?! to\b)|used? to\b|(?:my|our|your|his|her|its|their|the|\w['’]s) old\b)"
+    r"|\bbefore\W*$",
+    re.IGNORECASE,
+)
 
 
 class TimePull(NamedTuple):
@@ -103,6 +109,7 @@ class Query:
     window: Window | None
     time_pull: TimePull
     parts: tuple[Window, ...] = ()  # the times asked about, where the window spans several
+    former: bool = False  # asks for what no longer holds
 
     @property
     def windows(self) -> tuple[Window, ...]:
@@ -136,6 +143,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         window,
         _pull(request, time),
         parts,
+        _FORMER.search(request.query) is not None,
     )
 
 
@@ -172,6 +180,7 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     event = query.time.event
     if event is None:
         return dated
+    dated = replace(dated, former=dated.former or event.relation == "before")
     start, end = event.span
     text = f"{query.text[:start].rstrip()} {query.text[end:].lstrip()}".strip()
     named = _named(text, resolver)
@@ -187,6 +196,7 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     return replace(
         dated,
         text=text,
+        time=replace(query.time, expressions=()),  # they say where in the whole text they stand
         terms=asked,
         hashes=tuple(term_hash(t) for t in asked),
         identifiers=_identifiers(text),
