@@ -43,6 +43,27 @@ def test_a_month_is_one_where_a_verb_would_read_the_same(
     assert window == TimeRange(day(start), day(end) if end else None)
 
 
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What did I do two weeks ago?", "2026-10-29", "2026-11-05"),
+        ("What is on in three weeks?", "2026-12-03", "2026-12-10"),
+        ("What did I do a week ago?", "2026-11-08", "2026-11-09"),
+        ("What did I do on Friday two weeks ago?", "2026-10-30", "2026-10-31"),
+    ],
+)
+def test_some_weeks_ago_is_asked_for_with_the_days_around_it(
+    query: str, start: str, end: str
+) -> None:
+    assert read_query(query, NOW).window == TimeRange(day(start), day(end))
+
+
+def test_who_tells_of_some_weeks_ago_knows_the_day() -> None:
+    grounding = ground("I met Ann two weeks ago", NOW)
+    assert grounding is not None and grounding.grain is Grain.WEEK
+    assert (grounding.start, grounding.end) == (day("2026-11-01"), day("2026-11-02"))
+
+
 @pytest.mark.parametrize("query", ["Who will march in the parade?", "Who won in March Madness?"])
 def test_an_idiom_is_no_month(query: str) -> None:
     assert read_query(query, NOW).window is None
