@@ -400,6 +400,22 @@ def test_where_only_an_event_is_told_what_lies_in_its_time_is_an_answer(
     assert {hit.id for hit in best if hit.band is not Band.NOISE} == answers
 
 
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What broke after the release of 4.5.0?", "2026-04-02"),
+        ("What broke after the release of v4.5.0?", "2026-04-02"),
+        ("What broke after the release of 2.5.0?", None),
+    ],
+)
+def test_an_event_with_a_number_is_no_other_one(
+    memory: Recollect, query: str, start: str | None
+) -> None:
+    memory.retain("released", {"text": "Released billing 4.5.0.", "occurred_start": "2026-04-01"})
+    window = memory.recall("released", query, query_timestamp=ANCHOR).window
+    assert (window and f"{window.start:%Y-%m-%d}") == start
+
+
 def test_what_is_to_be_done_after_an_event_is_asked_for_in_its_words(memory: Recollect) -> None:
     facts = [{"id": i, "text": text, "occurred_start": day} for i, text, day in OUTAGE]
     facts.append({"id": "page", "text": "After an outage, write to everybody who was logged in"})
