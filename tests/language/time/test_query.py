@@ -684,6 +684,27 @@ def test_a_name_is_no_month(query: str) -> None:
     assert read_query(query, NOW).window is None
 
 
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("We will ship it in Q1", "2027-01-01"),
+        ("Acme asked for it; planned for H1", "2027-01-01"),
+        ("We shipped it in Q4", "2025-10-01"),
+        ("The audit was done in Q2", "2025-04-01"),
+    ],
+)
+def test_a_quarter_is_placed_by_the_verb_as_a_month_is(text: str, start: str) -> None:
+    said = NOW if start >= "2027" else datetime(2026, 1, 10, tzinfo=UTC)
+    grounding = ground(text, said)
+    assert grounding is not None and grounding.start == day(start)
+
+
+@pytest.mark.parametrize("query", ["What is planned for Q1?", "Do we have anything in Q1?"])
+def test_a_quarter_that_is_asked_for_may_be_to_come(query: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day("2027-01-01")
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")
