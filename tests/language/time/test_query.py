@@ -705,6 +705,22 @@ def test_a_quarter_that_is_asked_for_may_be_to_come(query: str) -> None:
     assert window is not None and window.start == day("2027-01-01")
 
 
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("The release is planned for June", "2027-06-01"),
+        ("The release was moved to May", "2027-05-01"),
+        ("The exam was pushed back to April", "2027-04-01"),
+        ("We asked for June", None),
+        ("The money was promised to May", None),
+        ("We moved to June Lake", None),
+    ],
+)
+def test_a_month_is_no_name_after_what_was_put_there(text: str, start: str | None) -> None:
+    grounding = ground(text, NOW)
+    assert (grounding and grounding.start) == (day(start) if start else None)
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")
