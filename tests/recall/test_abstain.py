@@ -179,13 +179,41 @@ def test_an_open_question_about_a_given_time_asks_for_what_lies_in_it(
     assert {h.id for h in result if h.band is not Band.NOISE} == {"bread", "trip"}
 
 
-@pytest.mark.parametrize("query", ["What happened in June 2026?", "What did we do since May 2026?"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What happened in June 2026?",
+        "What did we do since May 2026?",
+        "What changed in June 2026?",
+        "Remind me what happened in June 2026",
+        "Which notes are from June 2026?",
+        "Give me a recap of June 2026",
+    ],
+)
 def test_what_lies_in_the_time_that_alone_was_asked_for_does_not_score_like_noise(
     memory: Recollect, story: str, query: str
 ) -> None:
     result = memory.recall(story, query, query_timestamp="2026-06-30", min_score=0.25)
     assert {"bread", "trip"} <= {h.id for h in result}
     assert "job" not in {h.id for h in result}  # of March
+
+
+@pytest.mark.parametrize(
+    ("query", "known"),
+    [
+        ("What happened yesterday?", False),
+        ("What did I tell you last week?", False),
+        ("What has happened since 2020?", True),
+        ("What happened in 2021?", True),
+        ("Where did I work yesterday?", True),
+    ],
+)
+def test_what_has_lasted_for_years_did_not_happen_yesterday(
+    memory: Recollect, query: str, known: bool
+) -> None:
+    memory.retain("for-years", {"text": "I work at Airbus since 2021.", "timestamp": "2026-01-05"})
+    result = memory.recall("for-years", query, query_timestamp=ANCHOR)
+    assert result.nothing_known is not known
 
 
 def test_a_strong_hit_is_not_denied_though_it_holds_no_word_of_the_question(

@@ -107,6 +107,19 @@ def test_the_tree_of_what_only_its_time_speaks_for_adds_up(memory: Recollect, di
     assert_adds_up(first)
 
 
+@pytest.mark.parametrize(
+    "query", ["Where did Alice work in March 2026?", "What was Alice's previous employer?"]
+)
+def test_the_trees_of_values_that_were_replaced_add_up(memory: Recollect, query: str) -> None:
+    jobs = [("Google", "2026-01-05"), ("Meta", "2026-05-05")]
+    facts = [{"text": f"Alice works at {at}.", "timestamp": day} for at, day in jobs]
+    memory.retain("replaced", facts)
+    for hit in memory.recall("replaced", query, query_timestamp=ANCHOR, min_score=0.0):
+        assert hit.explanation is not None
+        assert hit.explanation.value == hit.score
+        assert_adds_up(hit.explanation)
+
+
 def test_the_tree_of_a_neighbour_adds_up_too(memory: Recollect, hopping: str) -> None:
     result = memory.recall(hopping, "cellar flood", expand_hops=1, without=["graph"], min_score=0.0)
     (neighbour,) = [h for h in result if h.hop == 1]

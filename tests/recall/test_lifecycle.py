@@ -150,6 +150,80 @@ def test_a_value_counts_for_all_the_time_that_it_held(
     assert result.results[0].id == answer
 
 
+@pytest.fixture(scope="module")
+def career(memory: Recollect) -> str:
+    jobs = [("Google", "2024-03-01"), ("Meta", "2025-06-01"), ("Stripe", "2026-02-01")]
+    facts = [
+        {"id": at, "text": f"Alice works at {at}.", "timestamp": day, "entities": ["Alice", at]}
+        for at, day in jobs
+    ]
+    memory.retain("career", facts)
+    return "career"
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Where does Alice work?", "Stripe"),
+        ("Where did Alice use to work?", "Meta"),
+        ("What was Alice's previous employer?", "Meta"),
+        ("Where did Alice work before?", "Meta"),
+        ("Where did Alice work before Stripe?", "Meta"),
+        ("Where did Alice work before she worked at Meta?", "Google"),
+    ],
+)
+def test_the_former_value_is_the_one_before_the_last(
+    memory: Recollect, career: str, query: str, answer: str
+) -> None:
+    result = memory.recall(career, query, query_timestamp="2026-11-15")
+    assert result.results[0].id == answer
+
+
+def test_what_holds_says_that_the_former_was_asked_for(memory: Recollect, career: str) -> None:
+    asked = {"query_timestamp": "2026-11-15", "min_score": 0.0}
+    why = memory.why(career, "Where did Alice use to work?", "Stripe", **asked)
+    assert "what it replaced was asked for" in str(why.explanation)
+    assert "yields ×0.50" in str(why.stages)
+
+
+@pytest.fixture(scope="module")
+def officers(memory: Recollect) -> str:
+    memory.retain(
+        "officers",
+        [
+            {"id": "petra", "text": "Our CTO is Petra Lang.", "timestamp": "2024-01-15"},
+            {"id": "deadline", "text": "The deadline is March 1, 2025.", "timestamp": "2024-06-06"},
+            {"id": "bike", "text": "Bob bought a bicycle in Utrecht.", "timestamp": "2025-03-03"},
+            {"id": "prague", "text": "The team visited Prague.", "timestamp": "2025-03-12"},
+            {"id": "omar", "text": "Our CTO is Omar Haddad.", "timestamp": "2025-11-01"},
+        ],
+    )
+    return "officers"
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Who was our CTO in March 2025?", "petra"),
+        ("Who was our CTO in January 2026?", "omar"),
+    ],
+)
+def test_a_value_that_held_is_not_judged_by_the_date_at_which_it_was_told(
+    memory: Recollect, officers: str, query: str, answer: str
+) -> None:
+    best = memory.recall(officers, query, query_timestamp="2026-03-10").results[0]
+    assert (best.id, best.band) == (answer, Band.STRONG)
+
+
+def test_its_explanation_says_that_it_was_read_without_the_time(
+    memory: Recollect, officers: str
+) -> None:
+    asked = {"query_timestamp": "2026-03-10", "min_score": 0.0}
+    result = memory.recall(officers, "Who was our CTO in March 2025?", **asked)
+    told = {hit.id for hit in result if "it held then" in str(hit.explanation)}
+    assert told == {"petra"}
+
+
 def test_a_successor_holds_from_when_it_began_though_it_was_told_later(memory: Recollect) -> None:
     bank = "told-later"
     memory.retain(

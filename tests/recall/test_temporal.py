@@ -373,6 +373,57 @@ def test_what_somebody_did_before_an_event_is_not_that_event(
     assert best.id == first and best.band is not Band.NOISE
 
 
+OUTAGE = [
+    ("nats", "We switched the queue to NATS", "2026-03-20"),
+    ("outage", "The outage of the shop: Redis ran out of memory", "2026-04-14"),
+    ("vue", "The frontend moved from Vue to React", "2026-05-04"),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "answers"),
+    [
+        ("What did we do before the outage?", {"nats"}),
+        ("What happened before the outage?", {"nats"}),
+        ("What did we do after the outage?", {"vue"}),
+        ("What has happened since the outage?", {"outage", "vue"}),
+        ("What happened on the day of the outage?", {"outage"}),
+    ],
+)
+def test_where_only_an_event_is_told_what_lies_in_its_time_is_an_answer(
+    memory: Recollect, query: str, answers: set[str]
+) -> None:
+    facts = [{"id": i, "text": text, "occurred_start": day} for i, text, day in OUTAGE]
+    memory.retain("only-an-event", facts)
+    result = memory.recall("only-an-event", query, query_timestamp=ANCHOR)
+    best = result.results[: len(answers)]
+    assert {hit.id for hit in best if hit.band is not Band.NOISE} == answers
+
+
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("What broke after the release of 4.5.0?", "2026-04-02"),
+        ("What broke after the release of v4.5.0?", "2026-04-02"),
+        ("What broke after the release of 2.5.0?", None),
+    ],
+)
+def test_an_event_with_a_number_is_no_other_one(
+    memory: Recollect, query: str, start: str | None
+) -> None:
+    memory.retain("released", {"text": "Released billing 4.5.0.", "occurred_start": "2026-04-01"})
+    window = memory.recall("released", query, query_timestamp=ANCHOR).window
+    assert (window and f"{window.start:%Y-%m-%d}") == start
+
+
+def test_what_is_to_be_done_after_an_event_is_asked_for_in_its_words(memory: Recollect) -> None:
+    facts = [{"id": i, "text": text, "occurred_start": day} for i, text, day in OUTAGE]
+    facts.append({"id": "page", "text": "After an outage, write to everybody who was logged in"})
+    memory.retain("after-an-outage", facts)
+    query = "What do we do after an outage?"
+    assert memory.recall("after-an-outage", query, query_timestamp=ANCHOR).results[0].id == "page"
+
+
 @pytest.mark.parametrize(
     ("query", "against"),
     [

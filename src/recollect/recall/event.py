@@ -3,7 +3,10 @@ date, so the event is looked up in the bank first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.language.dates import from_micros
 from recollect.language.passage import is_dated
@@ -11,7 +14,7 @@ from recollect.language.terms import query_terms, term_hash
 from recollect.language.time import EventAnchor, Grain, window_for_event
 from recollect.models.base import Embedder
 from recollect.recall.spelling import held_terms
-from recollect.storage.base import NO_TIME, Filter, View
+from recollect.storage.base import NO_TIME, Filter, Keys, View
 from recollect.types import Window
 
 LOOKED_AT = 5
@@ -22,7 +25,8 @@ ITS_WORDS = 0.3  # of what its words could score, if it holds all of them: one t
 def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -> Window | None:
     """The window the event gives, or None when the bank does not know (the date of) it."""
     vector = embedder.encode_queries([event.text]).vectors[0]
-    hashes = list(map(term_hash, held_terms(view, event.text, query_terms(event.text))))
+    terms = held_terms(view, event.text, query_terms(event.text))
+    hashes = list(map(term_hash, terms))
     by_words = view.keyword(hashes, allowed, LOOKED_AT)
     by_meaning = view.semantic(vector, allowed, LOOKED_AT, SURE)
     keys = np.union1d(by_words.keys, by_meaning.keys)
@@ -34,6 +38,7 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     score = likeness + cover
     columns = view.columns(keys)
     known = (likeness >= SURE) | (worded & (cover >= ITS_WORDS))
+    known &= _numbered(view, terms, keys)
     score[(columns.happened_from == NO_TIME) | ~known] = -1
     best = int(np.argmax(score))
     if score[best] < 0:
@@ -50,3 +55,13 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     found = window_for_event(event, start, end, grain)
     near = "end" if found.start is None else "start" if found.end is None else None
     return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})", near)
+
+
+def _numbered(view: View, terms: Sequence[str], keys: Keys) -> NDArray[np.bool_]:
+    """Whether they hold the numbers of the event: to a model the release of 2.5.0 is much like that of 4.5.0."""
+    held = np.ones(len(keys), np.bool_)
+    for term in terms:
+        if term.isalnum() and any(map(str.isdigit, term)):
+            ways = {term, term.removeprefix("v"), f"v{term}"}
+            held &= view.keyword_scores([term_hash(way) for way in sorted(ways)], keys) > 0
+    return held

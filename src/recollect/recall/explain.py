@@ -35,12 +35,14 @@ MEANING: Mapping[str, str] = {
     "graph": "links to the best hits",
     "window": "inside (above 0) or outside (below 0) the time asked for",
 }
+RERANKED = frozenset({"late", "late_before", "cross"})
 FACTORS: Mapping[str, str] = {
     "recency": "recency factor",
     "temporal": "factor for closeness to the time asked for",
     "proof": "evidence factor",
     "order": "factor for being the first or the last, as asked",
     "lifecycle": "lifecycle factor",
+    "yields": "factor for holding now, what it replaced was asked for",
     "restates": "factor for restating the question, what it leads to was asked for",
 }
 
@@ -85,6 +87,16 @@ def factor_meaning(name: str, pool: Pool, row: int) -> str:
     return f"{FACTORS[name]}: {nearest.value}"
 
 
+def term_meaning(name: str, pool: Pool, row: int) -> str:
+    """What the term is, and where the models read the query without its time, that they did."""
+    without_time = name in RERANKED and bool((pool.held == pool.keys[row]).any())
+    return (
+        f"{MEANING[name]}, without the time asked for (it held then)"
+        if without_time
+        else MEANING[name]
+    )
+
+
 def _relevance(pool: Pool, row: int) -> Explanation:
     if pool.support is None or not pool.support.given[row]:
         return _own(pool, row, float(pool.relevance[row]))
@@ -116,7 +128,7 @@ def _judged(pool: Pool, row: int, value: float, lifts: tuple[Explanation, ...] =
     parts += [
         _make(
             0.0 if math.isnan(float(term[row])) else float(term[row]),
-            f"{MEANING[name]}: {float(pool.signals[name][row]):.4f} × {calibration.weights[name]:g}",
+            f"{term_meaning(name, pool, row)}: {float(pool.signals[name][row]):.4f} × {calibration.weights[name]:g}",
         )
         for name, term in pool.terms.items()
     ]

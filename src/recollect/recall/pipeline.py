@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,6 +45,7 @@ from recollect.recall.rerank import (
     cross_encode,
     late_interaction,
     looked_at_first,
+    matched_anew,
     portions,
     scoring,
     with_signal,
@@ -52,10 +53,10 @@ from recollect.recall.rerank import (
 from recollect.recall.result import RecallResult
 from recollect.recall.retrieve import Deadline, Line, Retrieved, Search, retrieve
 from recollect.recall.spelling import as_held
-from recollect.recall.succeed import asked_until, lasting, succeed
+from recollect.recall.succeed import asked_until, lasting, succeed, yielding
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
-from recollect.recall.understand import Query, by_event, understand
+from recollect.recall.understand import Query, by_event, understand, untimed
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
@@ -151,8 +152,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     with run.stage("boost"):
         until = asked_until(request.now, query.windows)
         if calibration is not None:
-            pool = settle(succeed(view, pool, request.allowed.as_of, until))
-        pool = _boosted(with_.settings, request, query, pool, until)
+            pool = settle(succeed(view, pool, request.allowed.as_of, until, former=query.former))
+        pool = _boosted(with_.settings, view, request, query, pool, until)
         rows = order(pool)
     with run.stage("answerable") as span:
         best, model = asked_for(pool, rows), with_.embedder.name
@@ -188,7 +189,9 @@ def _fused(settings: Settings, search: Search, found: Retrieved) -> Pool:
     if as_of is not None:
         pool = replace(pool, columns=columns_then(search.view, pool.columns, as_of))
     if search.query.windows and not search.query.time_pull.alone:
-        pool = lasting(search.view, pool, as_of, search.request.now)
+        pool = lasting(search.view, pool, search.query.windows, as_of, search.request.now)
+        if untimed(search.query) == search.query.text:  # the caller gave the time
+            pool = replace(pool, held=pool.held[:0])
     meaning = found.vector if search.wants(Arm.SEMANTIC) else None
     allowed, limit = search.request.allowed, settings.rerank_candidates
     pool = evidence(search.view, search.query, meaning, pool, allowed, limit)
@@ -206,7 +209,7 @@ def _goes_on(settings: Settings, search: Search) -> bool:
 
 
 def _boosted(
-    settings: Settings, request: RecallRequest, query: Query, pool: Pool, until: int
+    settings: Settings, view: View, request: RecallRequest, query: Query, pool: Pool, until: int
 ) -> Pool:
     if "boost" in request.without:
         pool = replace(pool, final=pool.relevance)
@@ -222,6 +225,8 @@ def _boosted(
             settings.superseded_factor,
             until,
         )
+        if query.former and pool.calibration is not None:
+            pool = yielding(view, pool, request.allowed.as_of, settings.superseded_factor)
         pool = stand_back(pool)
     return in_time(pool) if query.time_pull.alone else pool
 
@@ -289,7 +294,8 @@ def _rerank(
     spare = with_cross(plain, known)  # for what has no token vectors
     late = None
     if found.tokens is not None:
-        late = _late(with_, search, found.tokens, first, known["late"])
+        first, asked = _asked_twice(with_, search, found.tokens, first, line)
+        late = _late(with_, search, asked, first, known["late"])
     if late is not None and "late" in late.signals:
         before, judged, calibration = late, known["late"], known["cross"]
     else:
@@ -303,15 +309,37 @@ def _rerank(
     return (before, judged) if crossed is None else (crossed, calibration)
 
 
+def _asked_twice(
+    with_: Recalling, search: Search, tokens: NDArray[np.int8], pool: Pool, line: Line
+) -> tuple[Pool, Sequence[NDArray[np.int8]]]:
+    """The query's tokens, and those of the query without its time if something held then."""
+    if not len(pool.held):
+        return pool, (tokens,)
+    encode = partial(with_.embedder.encode_queries, [untimed(search.query)])
+    encoded = line.awaited("untimed", line.start("untimed", encode, here=True))
+    if encoded is None or encoded.tokens is None:
+        return replace(pool, held=pool.held[:0]), (tokens,)
+    return pool, (tokens, encoded.tokens[0])
+
+
 def _late(
-    with_: Recalling, search: Search, tokens: NDArray[np.int8], first: Pool, known: Calibration
+    with_: Recalling,
+    search: Search,
+    asked: Sequence[NDArray[np.int8]],
+    first: Pool,
+    known: Calibration,
 ) -> Pool:
-    """By late interaction, with the turns before and beside each candidate."""
+    """By late interaction, with the turns before and beside each candidate. What held at the time asked
+    about bears the date at which it was told, so it is matched with the query without its time."""
     # Of the turns before, those that may be seen.
     turns = search.view.standing(first.columns.before, search.request.allowed)
     pool = replace(first, columns=replace(first.columns, before=turns))
     dimensions, limit = with_.embedder.token_dimensions, with_.settings.rerank_candidates
-    late = late_interaction(search.view, tokens, dimensions, pool, limit)
+    late = late_interaction(search.view, asked[0], dimensions, pool, limit)
+    if len(asked) > 1:
+        rows = np.flatnonzero(np.isin(pool.keys[:limit], pool.held))
+        anew = late_interaction(search.view, asked[-1], dimensions, pool.only(rows), limit)
+        late = matched_anew(late, rows, anew)
     judged = _below(judge(late, known), first, "late")
     if not turns.any():
         return judged
@@ -328,7 +356,7 @@ def _crossed(
 ) -> Pool | None:
     """Judged with the cross-encoder's logits of the best; None without one, or when it fails or is late
     before it has read anything."""
-    request = search.request
+    view, request = search.view, search.request
     reading = with_.crossed[request.budget]
     if not reading.most or "cross-encoder" in request.without:
         return None
@@ -342,14 +370,17 @@ def _crossed(
     judged: list[Pool] = []  # portion by portion: what comes too late takes nothing back
 
     def read() -> None:
-        crossed, text = pool, search.query.text
+        crossed = pool
         with within(with_.settings.rerank_timeout_ms / 1000):
             for rows in portions(pool, reading, with_.settings.rerank_candidates):
                 if judged and _settled(judged[-1], pool, rows, reading):
                     return
                 if judged and line.overdue:
                     raise Overdue
-                crossed = cross_encode(search.view, score, text, crossed, rows, request.allowed)
+                held = np.isin(pool.keys[rows], pool.held)
+                asked = ((search.query.text, rows[~held]), (untimed(search.query), rows[held]))
+                for text, some in filter(lambda each: len(each[1]), asked):
+                    crossed = cross_encode(view, score, text, crossed, some, request.allowed)
                 judged.append(judging(crossed))
 
     line.awaited("cross-encoder", line.start("cross-encoder", read, here=True))

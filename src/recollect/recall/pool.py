@@ -75,6 +75,8 @@ class Pool:
     arms: Mapping[Arm, ArmColumn]
     fused: Floats
     columns: Columns
+    # Those that held at the time asked about, though they bear another.
+    held: Keys = field(default_factory=lambda: np.empty(0, np.int64))
     signals: Mapping[str, Floats] = field(
         default_factory=dict[str, "Floats"]
     )  # rerank and evidence
@@ -116,6 +118,7 @@ class Pool:
             },
             fused=self.fused[rows],
             columns=self.columns.only(rows),
+            held=self.held,
             signals={name: column.take(rows) for name, column in self.signals.items()},
             terms={name: column.take(rows) for name, column in self.terms.items()},
             logit=self.logit[rows] if len(self.logit) else self.logit,  # none of ranks alone

@@ -184,6 +184,9 @@ def _window(view: View, query: Query, columns: Columns, allowed: Filter) -> Floa
     if query.windows:
         turns = _turns(view, columns, allowed)
         inside = [in_window(columns, each) for each in query.windows]
+        if query.time_pull.alone:  # "since 2021" did not happen yesterday
+            lasts = [_only_lasts(columns, each) for each in query.windows]
+            inside = [np.where(o, 0, i) for o, i in zip(lasts, inside, strict=True)]
         told = [told_in(columns, each, turns) for each in query.windows]
         signal = np.maximum.reduce([*inside, *told])
         if not query.time_pull.strict:
@@ -218,6 +221,20 @@ def in_window(columns: Columns, window: Window) -> Floats:
     length = max(DAY, min(end - start, YEAR_DAYS * DAY))
     outside = -0.5 - 0.5 * np.minimum(gap / (3 * length), 1)
     return np.where(dated, np.where(gap > 0, outside, 1.0), 0.0).astype(np.float32)
+
+
+LONGER = 30  # times as long as what was asked about: a month holds the days of which it tells
+
+
+def _only_lasts(columns: Columns, window: Window) -> NDArray[np.bool_]:
+    """What neither began nor ended in a time, and takes so much longer that it says nothing of it."""
+    if window.start is None or window.end is None:
+        return np.zeros(len(columns.keys), np.bool_)
+    start, end = to_micros(window.start), to_micros(window.end)
+    around = (columns.happened_from < start) & (columns.happened_until > end)
+    # Divided, since thirty times the calendar is more than a number of 64 bits can say.
+    lasting = (columns.happened_until - columns.happened_from) // LONGER > end - start
+    return around & lasting & (columns.happened_from != NO_TIME)
 
 
 TOLD = 0.5  # what being told in the time asked for is worth, if it happened in another

@@ -66,6 +66,14 @@ def late_interaction(
     return with_signal(with_signal(pool, "late", alone), "late_before", gained)
 
 
+def matched_anew(pool: Pool, rows: NDArray[np.int64], anew: Pool) -> Pool:
+    """With what late interaction says of some rows as another query has it."""
+    signals = {name: column.copy() for name, column in pool.signals.items()}
+    for name in ("late", "late_before", "missed"):
+        signals[name][rows] = anew.signals[name]
+    return replace(pool, signals=signals)
+
+
 def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
     """What of the query each candidate leaves unmatched: a mean of the fourth power, so that one
     heavy token ("blood" of a blood type) counts for more than many that are nearly matched."""

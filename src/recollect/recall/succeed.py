@@ -13,15 +13,18 @@ from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.language.dates import to_micros
 from recollect.recall.pool import Pool, Support
-from recollect.storage.base import NO_TIME, View
+from recollect.recall.relevance import in_window
+from recollect.storage.base import NO_TIME, Columns, View
 from recollect.types import Memory, State, Window
 
 LENT = 0.9
 OLD = 8  # the best of what was replaced; a bank may be full of it
 MANY = 50  # of those whose times are looked up
+_NEVER = int(np.iinfo(np.int64).max)
 _SUPERSEDED = tuple(State).index(State.SUPERSEDED)
 
 
@@ -32,9 +35,12 @@ def asked_until(now: datetime, windows: Sequence[Window]) -> int:
     return min(to_micros(now), max(ends)) if closed else to_micros(now)
 
 
-def lasting(view: View, pool: Pool, as_of: int | None, now: datetime) -> Pool:
+def lasting(
+    view: View, pool: Pool, windows: Sequence[Window], as_of: int | None, now: datetime
+) -> Pool:
     """A value that was replaced held from when it was told until then, and what replaced it holds since:
-    of a time in between, they tell as much as what happened in it."""
+    of a time in between, they tell as much as what happened in it. Neither the date of such a time nor the
+    event that bounds it ("before Omar") is in their words."""
     columns = pool.columns
     old = np.flatnonzero((columns.state == _SUPERSEDED) & (columns.happened_from != NO_TIME))[:MANY]
     if not len(old):
@@ -50,7 +56,29 @@ def lasting(view: View, pool: Pool, as_of: int | None, now: datetime) -> Pool:
                 start[at] = min(start[at], columns.known_from[at])
                 end[at] = max(end[at], to_micros(now))
         start[row], end[row] = min(start[row], columns.known_from[row]), max(end[row], ended)
-    return replace(pool, columns=replace(columns, happened_from=start, happened_until=end))
+    lasted = replace(columns, happened_from=start, happened_until=end)
+    bounded = any(each.near is not None for each in windows)
+    replaced = columns.state == _SUPERSEDED if bounded else np.zeros(len(pool), np.bool_)
+    held = _inside(lasted, windows) & (replaced | ~_inside(columns, windows))
+    return replace(pool, columns=lasted, held=pool.keys[held])
+
+
+def _inside(columns: Columns, windows: Sequence[Window]) -> NDArray[np.bool_]:
+    return np.any([in_window(columns, each) > 0 for each in windows], axis=0)
+
+
+def yielding(view: View, pool: Pool, as_of: int | None, factor: float) -> Pool:
+    """What holds now stands back behind what it replaced: the former was asked for."""
+    old = np.flatnonzero(pool.columns.state == _SUPERSEDED)
+    old = old[np.argsort(-pool.relevance[old], kind="stable")][:OLD]
+    held = view.load(pool.keys[old].tolist())
+    back = {_successor(view, pool, held.get(int(pool.keys[row])), as_of) for row in old.tolist()}
+    rows = [row for row in back if row is not None and pool.columns.state[row] != _SUPERSEDED]
+    if not rows:
+        return pool
+    yields = np.ones(len(pool), np.float32)
+    yields[rows] = factor
+    return replace(pool, factors={**pool.factors, "yields": yields}, final=pool.final * yields)
 
 
 def _successor(view: View, pool: Pool, memory: Memory | None, as_of: int | None) -> int | None:
@@ -60,8 +88,9 @@ def _successor(view: View, pool: Pool, memory: Memory | None, as_of: int | None)
     return None if key is None else pool.at(key)
 
 
-def succeed(view: View, pool: Pool, as_of: int | None, until: int) -> Pool:
-    """Successors that are candidates themselves: those that are not lack more than words."""
+def succeed(view: View, pool: Pool, as_of: int | None, until: int, *, former: bool = False) -> Pool:
+    """Successors that are candidates themselves: those that are not lack more than words. Where the former
+    value is asked for, it is taken for one that was not replaced."""
     columns = pool.columns
     old = np.flatnonzero(columns.state == _SUPERSEDED)
     if not len(old):
@@ -72,6 +101,9 @@ def succeed(view: View, pool: Pool, as_of: int | None, until: int) -> Pool:
     for row in old.tolist():
         at = _successor(view, pool, held.get(int(pool.keys[row])), as_of)
         if at is None:
+            continue
+        if former and columns.state[at] != _SUPERSEDED:
+            known_until[row] = _NEVER
             continue
         began = columns.happened_from[at]  # "since May", though it was told in August
         if began != NO_TIME:

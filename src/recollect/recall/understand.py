@@ -26,16 +26,23 @@ from recollect.types import Window
 
 SEASON = timedelta(days=93)
 INSIDE, INSIDE_ALONE, OUTSIDE = 4.0, 10.0, 11.0
-# Terms of questions that ask for anything: "What happened …?", "What's new …?", "Summarise …", "What
-# did we talk about …?". Stop words need not be here: "What did I do …?" has no other.
+# Terms of questions that ask for anything: "What happened …?", "What changed …?", "Give me a summary …", "What
+# did we talk about …?", "Which notes …?". Stop words need not be here: "What did I do …?" has no other.
 OPEN = frozenset({
-    "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth",
-    "summari", "summar", "summaris", "list", "show", "talk", "discuss", "mention", "said", "say",
+    "happen", "occur", "new", "news", "go", "went", "up", "event", "everyth", "anyth", "someth", "chang", "updat",
+    "summari", "summar", "summaris", "recap", "overview", "list", "show", "give", "remind", "rememb", "know",
+    "talk", "discuss", "mention", "said", "say", "note", "memori",
 })  # fmt: skip
+_LEADING = re.compile(r"\b(?:back )?(?:in|on|at|during|of) (?:the )?$", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
 _QUESTION = re.compile(
     r"[?？؟][\s\"'”’»)\]*_]*$|^\W*(?:wh(?:at|en|ere|o|om|ose|ich|y)|how|did|tell|remind|list)\b",
+    re.IGNORECASE,
+)
+# "What do we do after a failed deploy?" asks for what is to be done, and not for a time.
+_LOOKS_BACK = re.compile(
+    r"\b(?:did|was|were|ha(?:d|s|ve)|been|happen\w*|occurr?\w*|went|gone|news?|changed)\b",
     re.IGNORECASE,
 )
 _CAUSAL = re.compile(
@@ -54,6 +61,12 @@ _ASKS_EFFECT = re.compile(
     r"\b(?:what happened (?:after|when|because|next)|(?:results?|consequences?|effects?|impact) (?:of|on)"
     r"|(?:what|which)(?: (?:was|were|is|are|the))* (?:results?|consequences?|effects?|impact)"
     r"|(?:did|do|does|will|would|can|could|might)\b.*\b(?:cause|lead to|result in|enable|prevent))\b",
+    re.IGNORECASE,
+)
+# Of the former value, in English. "How old is it?" and "prior to March" ask for something else.
+_FORMER = re.compile(
+    r"\b(?:(?:previous|former|prior)(?:ly)?\b(?! to\b)|used? to\b|(?:my|our|your|his|her|its|their|the|\w['’]s) old\b)"
+    r"|\bbefore\W*$",
     re.IGNORECASE,
 )
 
@@ -75,6 +88,7 @@ class TimePull(NamedTuple):
 
 
 BY_EVENT = TimePull(0.0, OUTSIDE, strict=True)  # "before Alice joined" means before
+BY_EVENT_ALONE = TimePull(INSIDE_ALONE, OUTSIDE, alone=True, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,7 @@ class Query:
     window: Window | None
     time_pull: TimePull
     parts: tuple[Window, ...] = ()  # the times asked about, where the window spans several
+    former: bool = False  # asks for what no longer holds
 
     @property
     def windows(self) -> tuple[Window, ...]:
@@ -128,6 +143,7 @@ def understand(request: RecallRequest, resolver: EntityResolver) -> Query:
         window,
         _pull(request, time),
         parts,
+        _FORMER.search(request.query) is not None,
     )
 
 
@@ -158,20 +174,29 @@ def _side(text: str) -> int:
 def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     """The query with the window that its event gives. Where besides the event hardly more than
     somebody is named ("What did Alice do before she joined Google?"), the words of the event have
-    said what they had to say: they would only find the event once more."""
+    said what they had to say: they would only find the event once more. Where nobody is ("What happened
+    since the outage?"), whatever lies in the window is an answer."""
     dated = replace(query, window=window, time_pull=BY_EVENT, goes_on=False)
     event = query.time.event
-    if event is None or query.causal or event.relation not in ("before", "after"):
+    if event is None:
         return dated
+    dated = replace(dated, former=dated.former or event.relation == "before")
     start, end = event.span
     text = f"{query.text[:start].rstrip()} {query.text[end:].lstrip()}".strip()
     named = _named(text, resolver)
-    if not named.entities or not OPEN.issuperset(content_terms(named.rest)):
+    if not OPEN.issuperset(content_terms(named.rest)):
+        return dated
+    alone = not named.names and _LOOKS_BACK.search(text) is not None
+    if alone:
+        dated = replace(dated, time_pull=BY_EVENT_ALONE)
+    outside = event.relation in ("before", "after")
+    if query.causal or not outside or not (alone or named.entities):
         return dated
     asked = query_terms(text)
     return replace(
         dated,
         text=text,
+        time=replace(query.time, expressions=()),  # they say where in the whole text they stand
         terms=asked,
         hashes=tuple(term_hash(t) for t in asked),
         identifiers=_identifiers(text),
@@ -205,11 +230,22 @@ def _own(name: str) -> list[str]:
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
     """What is asked besides the time."""
+    return content_terms(_without(text, time))
+
+
+def untimed(query: Query) -> str:
+    """The query without its times: "Who was CTO in March?" is "Who was CTO ?"."""
+    return _without(query.text, query.time)
+
+
+def _without(text: str, time: QueryTime) -> str:
     rest = list(text)
     for expression in time.expressions:
         start, end = expression.span
+        leading = _LEADING.search(text, 0, start)
+        start = start if leading is None else leading.start()
         rest[start:end] = " " * (end - start)
-    return content_terms("".join(rest))
+    return " ".join("".join(rest).split())
 
 
 def _pull(request: RecallRequest, time: QueryTime) -> TimePull:

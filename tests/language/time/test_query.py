@@ -43,6 +43,27 @@ def test_a_month_is_one_where_a_verb_would_read_the_same(
     assert window == TimeRange(day(start), day(end) if end else None)
 
 
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What did I do two weeks ago?", "2026-10-29", "2026-11-05"),
+        ("What is on in three weeks?", "2026-12-03", "2026-12-10"),
+        ("What did I do a week ago?", "2026-11-08", "2026-11-09"),
+        ("What did I do on Friday two weeks ago?", "2026-10-30", "2026-10-31"),
+    ],
+)
+def test_some_weeks_ago_is_asked_for_with_the_days_around_it(
+    query: str, start: str, end: str
+) -> None:
+    assert read_query(query, NOW).window == TimeRange(day(start), day(end))
+
+
+def test_who_tells_of_some_weeks_ago_knows_the_day() -> None:
+    grounding = ground("I met Ann two weeks ago", NOW)
+    assert grounding is not None and grounding.grain is Grain.WEEK
+    assert (grounding.start, grounding.end) == (day("2026-11-01"), day("2026-11-02"))
+
+
 @pytest.mark.parametrize("query", ["Who will march in the parade?", "Who won in March Madness?"])
 def test_an_idiom_is_no_month(query: str) -> None:
     assert read_query(query, NOW).window is None
@@ -388,7 +409,63 @@ def test_an_event_with_an_offset() -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["Who looks after Alice?", "Was he named after Bob?", "After all, why?"]
+    ("query", "text"),
+    [
+        ("What broke after release 2.3.0?", "release 2.3.0"),
+        ("What broke after the 2.3.0 release, and why?", "the 2.3.0 release"),
+        ("What broke after v2.3?", "v2.3"),
+        ("What was there before issue 42?", "issue 42"),
+    ],
+)
+def test_a_number_tells_an_event(query: str, text: str) -> None:
+    event = read_query(query, NOW).event
+    assert event is not None and event.text == text
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("What have I done since I joined Airbus?", "I joined Airbus"),
+        ("What changed since we left?", "we left"),
+        ("What can I cook, since I am vegan?", None),
+        ("Which driver is best, since we need one?", None),
+    ],
+)
+def test_since_is_a_time_before_what_was(query: str, text: str | None) -> None:
+    event = read_query(query, NOW).event
+    assert (event and event.text) == text
+
+
+@pytest.mark.parametrize(
+    ("query", "relation", "text", "days", "within"),
+    [
+        ("What broke the day after the launch?", "after", "the launch", 1, True),
+        ("What broke in the week before the launch?", "before", "the launch", 7, True),
+        ("What broke during the three days after the launch?", "after", "the launch", 3, True),
+        ("What broke in the weeks after we launched?", "after", "we launched", 21, True),
+        ("What broke a week after the launch?", "after", "the launch", 7, False),
+        ("What broke on the day of the launch?", "during", "the launch", None, False),
+    ],
+)
+def test_a_time_beside_an_event_is_counted_from_it(
+    query: str, relation: str, text: str, days: int | None, within: bool
+) -> None:
+    event = read_query(query, NOW).event
+    assert event is not None
+    assert (event.relation, event.text, event.within) == (relation, text, within)
+    assert event.offset == (None if days is None else timedelta(days=days))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Who looks after Alice?",
+        "Was he named after Bob?",
+        "After all, why?",
+        "Who looks after the day shift?",
+        "What did he do day after day?",
+        "What comes after 5 minutes?",
+    ],
 )
 def test_idioms_are_no_events(query: str) -> None:
     assert read_query(query, NOW).event is None
@@ -415,6 +492,16 @@ def test_an_offset_moves_the_window() -> None:
     anchor = EventAnchor("the launch", "after", timedelta(days=3), (0, 0))
     window = window_for_event(anchor, day("2024-05-01"), day("2024-05-02"))
     assert window == TimeRange(day("2024-05-04"), day("2024-05-05"))
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [("before", ("2024-04-24", "2024-05-01")), ("after", ("2024-05-02", "2024-05-09"))],
+)
+def test_the_week_beside_an_event_is_all_of_it(relation: str, expected: tuple[str, str]) -> None:
+    anchor = EventAnchor("the launch", relation, timedelta(days=7), (0, 0), within=True)  # type: ignore[arg-type]
+    window = window_for_event(anchor, day("2024-05-01"), day("2024-05-02"))
+    assert window == TimeRange(*map(day, expected))
 
 
 def test_a_statement_is_dated_by_its_words() -> None:
@@ -572,6 +659,68 @@ def test_what_is_so_in_a_month_or_on_a_date_is_of_the_nearest(query: str, start:
     assert window is not None and window.start == day(start)
 
 
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("Which notes are from March?", "2026-03-01"),
+        ("What did we bill for August, and to whom?", "2026-08-01"),
+        ("What about March?", "2026-03-01"),
+    ],
+)
+def test_a_month_that_is_nobodys_name_needs_no_in(query: str, start: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day(start)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Does she work for March of Dimes?",
+        "Which play of August Strindberg did we see?",
+        "Is this a letter from May or a present for April?",
+    ],
+)
+def test_a_name_is_no_month(query: str) -> None:
+    assert read_query(query, NOW).window is None
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("We will ship it in Q1", "2027-01-01"),
+        ("Acme asked for it; planned for H1", "2027-01-01"),
+        ("We shipped it in Q4", "2025-10-01"),
+        ("The audit was done in Q2", "2025-04-01"),
+    ],
+)
+def test_a_quarter_is_placed_by_the_verb_as_a_month_is(text: str, start: str) -> None:
+    said = NOW if start >= "2027" else datetime(2026, 1, 10, tzinfo=UTC)
+    grounding = ground(text, said)
+    assert grounding is not None and grounding.start == day(start)
+
+
+@pytest.mark.parametrize("query", ["What is planned for Q1?", "Do we have anything in Q1?"])
+def test_a_quarter_that_is_asked_for_may_be_to_come(query: str) -> None:
+    window = read_query(query, NOW).window
+    assert window is not None and window.start == day("2027-01-01")
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("The release is planned for June", "2027-06-01"),
+        ("The release was moved to May", "2027-05-01"),
+        ("The exam was pushed back to April", "2027-04-01"),
+        ("We asked for June", None),
+        ("The money was promised to May", None),
+        ("We moved to June Lake", None),
+    ],
+)
+def test_a_month_is_no_name_after_what_was_put_there(text: str, start: str | None) -> None:
+    grounding = ground(text, NOW)
+    assert (grounding and grounding.start) == (day(start) if start else None)
+
+
 def test_a_plan_is_dated_ahead() -> None:
     grounding = ground("She will visit us in March", NOW)
     assert grounding is not None and grounding.start == day("2027-03-01")
@@ -594,6 +743,21 @@ def test_years_ago_date_a_statement_to_the_year() -> None:
     grounding = ground("We moved here two years ago", NOW)
     assert grounding is not None
     assert (grounding.start, grounding.end) == (day("2024-01-01"), day("2025-01-01"))
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("My gym membership runs until March 2027", NOW),
+        ("We need to renew the certificate by December 1", NOW),
+        ("I worked at SAP until 2019", None),
+    ],
+)
+def test_what_lasts_until_a_time_to_come_is_not_of_all_times_before(
+    text: str, start: datetime | None
+) -> None:
+    grounding = ground(text, NOW)
+    assert grounding is not None and grounding.end is not None and grounding.start == start
 
 
 def test_a_repeated_event_keeps_its_rule() -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from recollect.language.time.lexicon import Lexicon, Token
 from recollect.language.time.period import Direction
-from recollect.language.time.tense import Sentence, Verb, looks_ahead, sentences
+from recollect.language.time.shapes import begins_period
+from recollect.language.time.tense import Sentence, Verb, is_figure, looks_ahead, sentences
 
 _COME_YEARLY = frozenset({"MONTH", "SEASON", "HOLIDAY"})
 
@@ -54,7 +55,7 @@ class _Question(Sentence):
         entries = self._known.entries
         return [
             (self._ahead(at) if ahead else self._now(at))
-            if word in entries or not word[0].isalpha()
+            if word in entries or is_figure(word)
             else "past"
             for at, word in enumerate(self._words)
         ]
@@ -141,6 +142,8 @@ class _Question(Sentence):
         while at < len(self._words) and self._timely(at):
             entries = self._known.entries.get(self._words[at], ())
             named.update(kind for phrase, pairs in entries if len(phrase) == 1 for kind, _ in pairs)
+            if self._words[at][0].isalpha() and begins_period(self._words[at]):
+                named.add("SEASON")  # a quarter or a half comes once a year, too
             at += 1
         return "WEEKDAY" in named or _COME_YEARLY.isdisjoint(named)
 

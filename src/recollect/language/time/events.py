@@ -8,12 +8,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import cast
 
-from recollect.language.time.grammar import Chart
+from recollect.language.time.calendar import ORDER
+from recollect.language.time.grammar import Chart, Edge
 from recollect.language.time.lexicon import Lexicon, Token
-from recollect.language.time.rules.numbers import Duration
+from recollect.language.time.rules.numbers import FEW, Duration, duration
+from recollect.language.time.tense import is_past
 from recollect.language.time.types import EventAnchor, Grain, Relation, TimeExpression, TimeRange
 
 _CLAUSE_END = frozenset(".,;:!?()")
+_INSIDE = frozenset(".,:")  # of these, what may stand in a word or a number
 
 
 def find_events(
@@ -40,16 +43,25 @@ def _event_at(
     text: str, tokens: list[Token], words: list[str], lexicon: Lexicon, chart: Chart, place: int
 ) -> EventAnchor | None:
     relation, after = _relation(words, lexicon, place)
-    if relation is None or _idiomatic(words, lexicon, place):
+    start, offset, within = _offset(words, lexicon, chart, place)
+    if relation is None or (offset is None and _idiomatic(words, lexicon, place)):
+        return None
+    if _leads_on(words, lexicon, chart, after):
         return None
     end = after
-    while end < len(words) and words[end] not in _CLAUSE_END:
+    while end < len(words) and not _ends(tokens, end):
         end += 1
     if not _tells_event(text, tokens[after:end], lexicon, relation):
         return None
-    start, offset = _offset(chart, place)
     span = (tokens[start].start, tokens[end - 1].end)
-    return EventAnchor(text[tokens[after].start : span[1]], relation, offset, span)
+    return EventAnchor(text[tokens[after].start : span[1]], relation, offset, span, within)
+
+
+def _ends(tokens: list[Token], at: int) -> bool:
+    """Whether a clause ends here: the full stops in "version 2.3.0" are part of a word."""
+    token = tokens[at]
+    inside = at + 1 < len(tokens) and tokens[at + 1].start == token.end
+    return token.word in _CLAUSE_END and not (inside and token.word in _INSIDE)
 
 
 def _relation(words: list[str], lexicon: Lexicon, place: int) -> tuple[Relation | None, int]:
@@ -68,25 +80,55 @@ def _idiomatic(words: list[str], lexicon: Lexicon, place: int) -> bool:
 
 
 def _tells_event(text: str, clause: list[Token], lexicon: Lexicon, relation: Relation) -> bool:
-    """A name, a noun with its article, or a clause: not "after all" or "since it rains"."""
+    """A name, a noun with its article or its number, or a clause: not "after all" or "since it rains", but
+    "since it rained"."""
     if not clause:
         return False
     first = clause[0]
     if first.word in lexicon.cues.get("event_start", ()):
         return len(clause) > 1
     if first.word in lexicon.cues.get("event_subject", ()):
-        return len(clause) > 1 and relation != "since"
+        return len(clause) > 1 and (relation != "since" or is_past(clause[1].word, lexicon))
     capital = text[first.start].isupper()
-    return capital or (first.word.endswith("ing") and len(first.word) > 4)
+    return capital or _numbered(clause) or (first.word.endswith("ing") and len(first.word) > 4)
 
 
-def _offset(chart: Chart, place: int) -> tuple[int, timedelta | None]:
-    """The duration that stands right before the relation, if one does."""
+def _numbered(clause: list[Token]) -> bool:
+    """ "release 2.3.0", "v2": what has a number is one of its kind, and needs no article."""
+    first, following = clause[0].word, "".join(token.word for token in clause[1:2])
+    return first[:1].isalpha() and any(map(str.isdigit, first[1:] + following[:1]))
+
+
+def _offset(
+    words: list[str], lexicon: Lexicon, chart: Chart, place: int
+) -> tuple[int, timedelta | None, bool]:
+    """The duration that stands right before the relation, if one does. "The week after" is all that lies
+    within it, "a week after" a day."""
+    articles = lexicon.cues.get("event_start", ())
     for start in range(place):
-        for category, value, end in chart.edges[start]:
-            if category == "DUR" and end == place and isinstance(value, Duration):
-                return start, value.length
-    return place, None
+        led = start > 0 and words[start - 1] in articles
+        for edge in chart.edges[start]:
+            said = _duration(edge) if edge[2] == place and (led or edge[0] == "DUR") else None
+            if said is not None:
+                within = led and ORDER[said.grain] >= ORDER[Grain.DAY]
+                return start - within, said.length, within
+    return place, None, False
+
+
+def _duration(edge: Edge) -> Duration | None:
+    category, value, _ = edge
+    if isinstance(value, Duration):
+        return value
+    count = {"ONE": 1, "UNITS": FEW}.get(category)
+    return None if count is None else duration(value, count)
+
+
+def _leads_on(words: list[str], lexicon: Lexicon, chart: Chart, after: int) -> bool:
+    """ "During the week after the launch" is what comes after the launch."""
+    led = after < len(words) and words[after] in lexicon.cues.get("event_start", ())
+    starts = chart.edges[after + 1] if led and after + 1 < len(words) else []
+    ends = (edge[2] for edge in starts if _duration(edge) is not None)
+    return any(end < len(words) and words[end] in lexicon.relations for end in ends)
 
 
 def window_for_event(
@@ -96,8 +138,12 @@ def window_for_event(
 
     With an offset ("three days after the launch") it is the event's day so much later or
     earlier; the longer the offset, the more loosely it is meant, so a tenth of it is added
-    on either side from two weeks on.
+    on either side from two weeks on. "The three days after" are all of them.
     """
+    if anchor.offset is not None and anchor.within and anchor.relation == "before":
+        return TimeRange(start - anchor.offset, start)
+    if anchor.offset is not None and anchor.within and anchor.relation == "after":
+        return TimeRange(end, end + anchor.offset)
     if anchor.offset is not None and anchor.relation in ("before", "after"):
         moved = anchor.offset if anchor.relation == "after" else -anchor.offset
         slack = anchor.offset / 10 if anchor.offset >= timedelta(days=14) else timedelta()

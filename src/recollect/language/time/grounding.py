@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from recollect.language.time.query import whole_period
 from recollect.language.time.reader import read_statement
-from recollect.language.time.types import Grounding, TimeExpression
+from recollect.language.time.types import Grounding, TimeExpression, TimeRange
 
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)])[ \t]+\S.*$", re.MULTILINE)
@@ -33,13 +33,19 @@ def ground(text: str, said_at: datetime) -> Grounding | None:
     period = whole_period(dated, said_at) if dated else None
     said = dated or next(each for each in expressions if each.recurrence or each.duration)
     return Grounding(
-        start=period.start if period else None,
+        start=_begun(period, said_at) if period else None,
         end=period.end if period else None,
         grain=dated.grain if dated else None,
         text=said.text,
         recurrence=recurrence,
         duration=duration,
     )
+
+
+def _begun(period: TimeRange, said_at: datetime) -> datetime | None:
+    """What lasts until a time to come, or is due by then, holds as it is said; nothing tells of earlier times."""
+    ahead = period.start is None and period.end is not None and period.end > said_at
+    return said_at.astimezone(UTC) if ahead else period.start
 
 
 def _of_the_whole(text: str, found: Sequence[TimeExpression]) -> Sequence[TimeExpression]:

@@ -51,7 +51,9 @@ def licensed(
     if weak in _LISTED and _continues(tokens, lexicon, at, weak):
         return 0.8 if _unfollowed(lexicon, following) else None
     if before not in lexicon.licences.get(weak, frozenset()):
-        return None
+        alone = following != "of" and _unfollowed(lexicon, following)
+        named = _written(text, tokens[at], before, lexicon) or _set_for(tokens, at, lexicon)
+        return 0.8 if alone and weak == "name" and named else None
     if weak == "year":
         return None if _amounts(tokens, lexicon, place, period) else 0.9
     if weak in ("day", "dayord", "name", "feast") and not _unfollowed(lexicon, following):
@@ -63,6 +65,19 @@ def licensed(
     if weak == "season" and before in lexicon.licences.get("wearing", frozenset()):
         return 0.8 if _unfollowed(lexicon, following) else None  # "for winter clothes"
     return 0.8
+
+
+def _written(text: str, token: Token, before: str, lexicon: Lexicon) -> bool:
+    """ "The budget for March": nobody is called that, so where it is written as a name it is the month."""
+    nobody = token.word in lexicon.licences.get("nobody", frozenset())
+    return nobody and text[token.start].isupper() and before in lexicon.licences["written"]
+
+
+def _set_for(tokens: list[Token], at: int, lexicon: Lexicon) -> bool:
+    """ "Planned for June", "moved to May": what was settled right before tells that it is a time."""
+    words = [token.word for token in tokens[max(at - 3, 0) : at] if token.word != "back"]
+    placing = lexicon.licences.get("placing", frozenset())
+    return len(words) > 1 and words[-2] in placing and words[-1] in lexicon.licences["towards"]
 
 
 def _repeats(tokens: list[Token], lexicon: Lexicon, place: tuple[int, int]) -> bool:

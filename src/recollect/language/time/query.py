@@ -11,6 +11,7 @@ from recollect.language.time.lexicon import Lexicon, Token, fold, languages_of, 
 from recollect.language.time.reader import Cut, cut, read, read_cut
 from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
 
+_EITHER_SIDE = timedelta(days=3)  # of a day that is told by the week
 _MIN = datetime.min.replace(tzinfo=UTC)
 _MAX = datetime.max.replace(tzinfo=UTC)
 
@@ -21,7 +22,7 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     languages = languages_of(said.folded, said.words)
     known = lexicon(languages[0])
     expressions = _apart(read_cut(said, anchor, languages), known, anchor)
-    dated = [(each, period) for each in expressions if (period := whole_period(each, anchor))]
+    dated = [(each, period) for each in expressions if (period := _asked_period(each, anchor))]
     # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
     wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
     comparing = _compares(said, known, [each for each, _ in wanted])
@@ -39,6 +40,18 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
         event=next((each.event for each in expressions if each.event), None),
         parts=parts,
     )
+
+
+def _asked_period(expression: TimeExpression, anchor: datetime) -> TimeRange | None:
+    """As a statement has it; but who tells of two weeks ago may know the day, and who asks for it means the days
+    around it, too."""
+    period = whole_period(expression, anchor)
+    if expression.grain is not Grain.WEEK or not period or not period.start or not period.end:
+        return period
+    if period.end - period.start > timedelta(days=1):
+        return period
+    start, end = max(period.start, _MIN + _EITHER_SIDE), min(period.end, _MAX - _EITHER_SIDE)
+    return TimeRange(start - _EITHER_SIDE, end + _EITHER_SIDE)
 
 
 def whole_period(expression: TimeExpression, anchor: datetime) -> TimeRange | None:

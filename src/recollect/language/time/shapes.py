@@ -334,12 +334,18 @@ _SHAPES: list[tuple[str, Callable[[re.Match[str]], Made]]] = [
     (rf"[3-9]\d{{3}}(?={_ENDED}|\s+(?:{_UNCOUNTED})\b)|9999(?=\s+(?:{_LINKS})\b)", _far_year),
     (r"[+-](?=\s?\d)", _signed),
 ]
-_LETTERS = frozenset({"q", "h", "fy", "cy", "fiscal", "financial", "'", "+", "-"})
+_PERIODS = frozenset({"q", "h", "fy", "cy", "fiscal", "financial"})
+_LETTERS = _PERIODS | {"'", "+", "-"}
 
 
 @cache
 def _compiled() -> list[_Shape]:
     return [(re.compile(pattern), make) for pattern, make in _SHAPES]
+
+
+def begins_period(word: str) -> bool:
+    """What may be a time by its figures: "3", "Q" of "Q3"."""
+    return word[0].isdigit() or word in _PERIODS
 
 
 def begins_shape(word: str) -> bool:

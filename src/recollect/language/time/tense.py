@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from recollect.language.time.lexicon import Lexicon, Token, lexicon
 from recollect.language.time.period import Direction
+from recollect.language.time.shapes import begins_period
 
 Tense = Literal["past", "present", "future", "settled", "liking"]
 _ENDS = frozenset(".!?;…")
@@ -40,7 +41,7 @@ def directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction
     """Where each word of a statement looks."""
     found: list[Direction] = []
     for words in sentences(text, tokens):
-        if not any(token.word in known.founding or token.word[0].isdigit() for token in words):
+        if not any(token.word in known.founding or begins_period(token.word) for token in words):
             found.extend("near" for _ in words)  # most sentences tell no time: nothing to place
         elif known.tense:
             found += Sentence(text, words, known).directions()
@@ -54,6 +55,19 @@ def looks_ahead(words: list[Token], known: Lexicon, cue: str = "future") -> bool
     ahead = known.cues.get(cue, frozenset())
     pairs = (f"{first.word} {second.word}" for first, second in pairwise(words))
     return any(token.word in ahead for token in words) or any(pair in ahead for pair in pairs)
+
+
+def is_past(word: str, known: Lexicon) -> bool:
+    """Whether a verb tells of the past by its form, in a language with a table of tenses."""
+    if not known.tense:
+        return False
+    regular = len(word) > 4 and word.endswith("ed") and word not in known.tense["not_past"]
+    return regular or word in known.tense["past"]
+
+
+def is_figure(word: str) -> bool:
+    """No word of a language: a number, a sign, or letters and figures that are a time ("Q4")."""
+    return not word[0].isalpha() or begins_period(word)
 
 
 def sentences(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
@@ -91,7 +105,7 @@ class Sentence:
             return ["never"] * len(self._words)
         known = self._known.entries
         return [
-            self._direction(at) if word in known or not word[0].isalpha() else "near"
+            self._direction(at) if word in known or is_figure(word) else "near"
             for at, word in enumerate(self._words)
         ]
 
@@ -142,7 +156,7 @@ class Sentence:
 
     def _timely(self, at: int) -> bool:
         word = self._words[at]
-        return word[0].isdigit() or word in self._known.founding
+        return begins_period(word) or word in self._known.founding
 
     def _governor(self, at: int, lead: int) -> Verb | None:
         left = [verb for verb in self._verbs if verb.at <= lead]
@@ -333,8 +347,7 @@ class Sentence:
         )
 
     def _is_past(self, word: str) -> bool:
-        regular = len(word) > 4 and word.endswith("ed") and word not in self._tense["not_past"]
-        return regular or word in self._tense["past"]
+        return is_past(word, self._known)
 
     def _begins_with_gerund(self) -> bool:
         return self._acting(0)

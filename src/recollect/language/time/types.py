@@ -43,6 +43,7 @@ class EventAnchor:
     relation: Relation
     offset: timedelta | None
     span: tuple[int, int]
+    within: bool = False  # all of the offset, "the week after", rather than where it ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from recollect.language.time.thirds import part
 from recollect.language.time.types import Grain
 
 _DAY = timedelta(days=1)
-# How finely people mean a distance: weeks to the day, decades to the year.
-_SPOKEN = {Grain.WEEK: Grain.DAY, Grain.DECADE: Grain.YEAR, Grain.CENTURY: Grain.DECADE}
+# How finely people mean a distance: a week to the day, decades to the year.
+_SPOKEN = {Grain.DECADE: Grain.YEAR, Grain.CENTURY: Grain.DECADE}
 _YEARLY = ("month", "season", "quarter", "holiday", "date")  # what comes once a year
 _CALENDAR = (Grain.QUARTER, Grain.SEASON, Grain.DECADE, Grain.CENTURY)
 
@@ -232,6 +232,8 @@ def at_distance(context: Context, said: Duration, sign: int) -> Period:
         return replace(unit_at(moment, fine, "point"), zone=context.offset)
     day = said.shift(context.today, sign)
     fine = _SPOKEN.get(grain, grain)
+    if said.amounts == ((Grain.WEEK, 1),):
+        fine = Grain.DAY
     if any(count != int(count) for _, count in said.amounts):  # "half a year ago"
         fine = Grain.MONTH if ORDER[grain] > ORDER[Grain.MONTH] else Grain.DAY
     return Period("point", fine, day, day + _DAY)
