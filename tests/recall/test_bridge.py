@@ -60,6 +60,7 @@ def bridged(
     vectors: Floats | None = None,
     texts: Sequence[str] = (),
     limit: int = 300,
+    window: Floats | None = None,
     **columns: Sequence[int],
 ) -> Pool:
     """The candidates' relevance, best first, and the numbers of the names that each holds."""
@@ -68,6 +69,8 @@ def bridged(
     view = cast(View, Named(names, vectors, texts))
     candidates = ranking(relevance, [1] * len(names))
     candidates = replace(candidates, columns=columns_of(candidates.keys, **columns))
+    if window is not None:
+        candidates = replace(candidates, signals={"window": window})
     return bridge(view, query, candidates, limit, BAR)
 
 
@@ -152,6 +155,12 @@ def around(*cosines: float) -> Floats:
 def test_the_liker_a_hit_the_further_it_is_lifted() -> None:
     pool = bridged([0.6, 0.01, 0.01], [[], [], []], vectors=around(0.9, 0.5))
     assert pool.relevance[1] > pool.relevance[2] > 0.01
+
+
+def test_what_the_time_asked_for_rules_out_is_not_lifted_for_its_likeness() -> None:
+    window = np.array([4.0, -6.0, -0.5], np.float32)
+    pool = bridged([0.6, 0.01, 0.01], [[], [], []], vectors=around(0.9, 0.9), window=window)
+    assert lifted(pool) == [2]
 
 
 def test_what_is_no_liker_than_the_bar_is_not_lifted() -> None:

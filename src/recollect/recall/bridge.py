@@ -42,6 +42,7 @@ CEILING = 0.35
 ABOUT = 0.75  # of that, for what tells of a name that the bridge holds, if at most one other does
 COMMON = 50  # a name or a day that more candidates hold leads nowhere
 SAME_DAY = 0.4  # of what is left of the way
+OUTSIDE = -1.0  # of `window`, below which the time asked for rules out what is only like a hit
 
 Days = NDArray[np.int64]
 _NONE = -1
@@ -131,9 +132,8 @@ def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool
     vectors, days = view.vectors(keys), days_of(pool.columns, len(keys))
     own = _logits(pool.relevance[: len(keys)])
     reached, over = own.copy(), np.full(len(pool), _NONE)
-    # What is like a hit of the time asked for, but lies outside, is not meant.
     window = pool.signals.get("window")
-    meant = 1.0 if window is None else window[: len(keys)] >= 0
+    meant = 1.0 if window is None else window[: len(keys)] >= OUTSIDE
     ceiling = math.log(CEILING / (1 - CEILING))
     left = np.ones(len(keys), np.bool_)
     for _ in range(min(BRIDGES, len(keys))):
