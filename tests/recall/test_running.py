@@ -22,6 +22,7 @@ from recollect.errors import ModelError, RecollectError, StoreError
 from recollect.models.base import Embedder, Encoded
 from recollect.recall import retrieve
 from recollect.recall.pipeline import CROSSED_OWN
+from recollect.recall.relevance import calibrations
 from recollect.recall.result import RecallResult
 from recollect.recall.turns import Turns
 from recollect.telemetry import Run
@@ -241,6 +242,18 @@ def test_what_is_found_by_its_words_alone_is_no_noise(
     asked = broken.recall(diary, "Who swam in the lake?", without=["semantic", "rerank"])
     assert "swam in the lake" in asked.results[0].text
     assert asked.results[0].band is not Band.NOISE
+
+
+def test_without_one_search_for_meanings_all_are_judged_on_one_scale(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    """Late interaction knows meanings, too: what it does not look at must not be judged as if nobody did."""
+    few = reopen(rerank_candidates=10)
+    result = few.recall(diary, "Who swam in the lake?", without=["semantic"], explain=True)
+    known = calibrations(few.embedder.name)
+    assert any("late" not in hit.scores for hit in result)
+    trees = [str(hit.explanation) for hit in result]
+    assert all(any(f"value={c.bias}, " in tree for c in known.values()) for tree in trees)
 
 
 def test_nothing_that_can_search_is_an_error_not_an_empty_answer(

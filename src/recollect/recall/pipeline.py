@@ -282,7 +282,8 @@ def _rerank(
     if settings.reranker == "rrf":
         return spread(pool), None
     meant = found.vector is not None and search.wants(Arm.SEMANTIC)
-    plain = known["first"] if meant else by_words()
+    # Late interaction knows meanings, too; what it does not look at must not be judged by another scale.
+    plain = known["first"] if meant or found.tokens is not None else by_words()
     first = judge(pool, plain)
     if not _reranks(settings, search.request) or not len(pool):
         return first, plain
