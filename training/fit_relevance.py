@@ -393,7 +393,8 @@ def main() -> None:
     table: dict[str, Any] = json.loads(TARGET.read_text())
     old = table.get(given.model, table["general"])
     if given.cross:
-        out = {kind: {s: old[kind][s] for s in MODELS} for kind in KINDS}
+        kept = {kind: old.get(kind, old["relevance"]) for kind in KINDS}
+        out = {kind: {s: kept[kind][s] for s in MODELS} for kind in KINDS}
     else:
         general = stages(lists)
         out = {"relevance": general, "messages": stages_of_messages(messages, general)}

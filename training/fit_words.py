@@ -2,7 +2,7 @@
 
     python -m training.fit_words
 
-The embedder may be a service that is down, or later than the deadline, and `without=["semantic"]` asks for words alone.
+The embedder may be a service that is down, or later than the deadline, and `without=["semantic", "rerank"]` asks for words alone.
 What is found by words is then judged by words: with the weights for everything, what lacks a cosine counts as far off, and
 the very sentence that was asked for as noise. Weights and bias are fitted on development queries as the others are
 (`training/fit_relevance.py`), first by folds for a look. They are the same for every embedder.

@@ -277,8 +277,8 @@ def _rerank(
     """Late interaction over the best candidates, then the cross-encoder over the best of
     those; whatever cannot run leaves the calibrated score from before it."""
     settings = with_.settings
-    query = search.query
-    known = calibrations(with_.embedder.name, script_of(query.text), message=query.goes_on)
+    script, message = script_of(search.query.text), search.query.goes_on
+    known = calibrations(with_.embedder.name, script, message=message)
     if settings.reranker == "rrf":
         return spread(pool), None
     meant = found.vector is not None and search.wants(Arm.SEMANTIC)
