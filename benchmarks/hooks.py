@@ -65,8 +65,7 @@ def measure(home: Path) -> None:
         row("stop", lambda at: _run([*HOOK, "stop", *options], _input("Stop")))
         print(f"{'  helper ready after':34s} {ready_ms:9.0f}")
         print(f"{'  helper memory, MB':34s} {_rss_mb(options):9.0f}")
-    row("prompt, no helper", prompt, before=lambda: _end(options))
-    _end(options)
+    row("prompt, no helper", prompt, after=lambda: _end_begun(options))
     with _silent(options):
         row("prompt, helper hangs", prompt)
     broken = ["--db", str(home / "broken.db")]
@@ -80,15 +79,15 @@ def measure(home: Path) -> None:
     )
 
 
-def row(name: str, call: Callable[[int], Any], before: Callable[[], Any] | None = None) -> None:
+def row(name: str, call: Callable[[int], Any], after: Callable[[], Any] | None = None) -> None:
     walls, cpus = list[float](), list[float]()
     for at in range(RUNS):
-        if before is not None:
-            before()
         cpu, wall = _children(), time.perf_counter()
         call(at)
         walls.append((time.perf_counter() - wall) * 1e3)
         cpus.append((_children() - cpu) * 1e3)
+        if after is not None:
+            after()
     walls.sort()
     p95 = walls[int(0.95 * (RUNS - 1))]
     print(
@@ -122,8 +121,7 @@ def _helper(options: list[str]) -> Iterator[float]:
     began = time.perf_counter()
     command = [sys.executable, "-P", "-m", "recollect.mcp.resident", *options]
     with subprocess.Popen(command):
-        while _ask(options, {"do": "start", "session": "", "bank": "default"}) is None:
-            time.sleep(0.01)
+        _await(options)
         yield (time.perf_counter() - began) * 1e3
         _end(options)
 
@@ -137,6 +135,17 @@ def _silent(options: list[str]) -> Iterator[None]:
         listening.listen()
         yield
     path.unlink()
+
+
+def _await(options: list[str]) -> None:
+    while _ask(options, {"do": "start", "session": "", "bank": "default"}) is None:
+        time.sleep(0.01)
+
+
+def _end_begun(options: list[str]) -> None:
+    """One that is still loading holds no lock yet, and would answer in the place of what comes next."""
+    _await(options)
+    _end(options)
 
 
 def _end(options: list[str]) -> None:
