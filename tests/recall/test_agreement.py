@@ -93,11 +93,12 @@ def test_why_says_of_every_memory_what_the_answer_shows(
         assert (why.left_at == "filter") == (not allowed), why
         if why.returned:
             assert why.explanation == answer.results[place[id] - 1].explanation
+        more: dict[str, Any] = {}
         if "max_tokens" in why.stages[-1].numbers:
-            more = how | seen | {"max_tokens": why.stages[-1].numbers["max_tokens"]}
-            if "prefer_observations off" in (why.stages[-1].needed or ""):
-                more["prefer_observations"] = False
-            assert id in {hit.id for hit in asked(memory, query, more)}
+            more["max_tokens"] = why.stages[-1].numbers["max_tokens"]
+        if "prefer_observations off" in (why.stages[-1].needed or ""):
+            more["prefer_observations"] = False
+        assert not more or id in {hit.id for hit in asked(memory, query, how | seen | more)}
 
 
 @settings(max_examples=100)

@@ -153,6 +153,24 @@ def test_why_says_how_many_tokens_bring_a_memory_where_observations_are_preferre
         assert all(id not in given(n) for n in range(limit, enough if prefer else 40))
 
 
+def test_why_says_that_a_fact_is_too_long_as_well_where_an_observation_stands_for_it(
+    memory: Recollect,
+) -> None:
+    memory.retain("narrow", {"id": "best", "text": "Rooibos tea."})
+    long = {"id": "long", "text": "A pound of tea, rooibos, in a big tin from the market."}
+    memory.retain("narrow", long)
+    made = {"id": "made", "text": "Tea is liked.", "type": "observation", "source_ids": ["long"]}
+    memory.retain("narrow", made)
+    sizes = {h.id: h.memory.tokens for h in memory.recall("narrow", "rooibos tea")}
+    room = sizes["best"] + sizes["made"]
+    assert room < sizes["best"] + sizes["long"]
+
+    asked = {"prefer_observations": True, "max_tokens": room}
+    pack = memory.why("narrow", "rooibos tea", "long", **asked).stages[-1]
+    asked = {"prefer_observations": False, "max_tokens": pack.numbers.get("max_tokens", room)}
+    assert "long" in {h.id for h in memory.recall("narrow", "rooibos tea", **asked)}, pack
+
+
 @pytest.mark.parametrize("arm", [Arm.SEMANTIC, Arm.KEYWORD])
 def test_a_floor_of_an_arm_holds_for_what_that_arm_found(
     memory: Recollect, bank: dict[str, str], arm: Arm

@@ -375,22 +375,44 @@ def _packed(
 def _not_fitting(
     view: View, ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
 ) -> StageVerdict:
-    pool, limit, cost = ranked.pool, request.max_tokens, int(ranked.pool.columns.tokens[row])
-    rows = considered(ranked, request, with_.settings)
-    ahead = [rows[: int(np.flatnonzero(rows == row)[0]) + 1]]
-    least, need = needed(pool, row, limit, lambda _: ahead), "max_tokens of at least {}"
+    limit, cost = request.max_tokens, int(ranked.pool.columns.tokens[row])
+    least, need = _alone(ranked, row, request, with_), "max_tokens of at least {}"
     if request.prefer_observations:
         with_them = needed(
-            pool, row, limit, partial(offered, view, ranked, request, with_.settings)
+            ranked.pool, row, limit, partial(offered, view, ranked, request, with_.settings)
         )
         if with_them is None:  # more room brings an observation in its place
             need += ", and prefer_observations off"
         least = least if with_them is None else with_them
-    if search_depth(change(request, max_tokens=least), with_.settings) > ranked.depth:
-        need += "; it looks deeper then, and may find others that come before it"
+    need = need.format(least) + _deeper(ranked, least, request, with_)
     numbers = {"tokens": cost, "max_tokens": least}
-    says = f"its {cost} tokens did not fit"
-    return StageVerdict("pack", False, says, need.format(least), numbers)
+    return StageVerdict("pack", False, f"its {cost} tokens did not fit", need, numbers)
+
+
+def _in_place_of(
+    ranked: Ranked, row: int, request: RecallRequest, with_: Recalling
+) -> StageVerdict:
+    """Why a fact is not offered to packing although it was considered; alone it may need more room than
+    the observation has."""
+    says, need = "an observation made from it is returned in its place", "prefer_observations off"
+    least = _alone(ranked, row, request, with_)
+    if least == request.max_tokens:
+        return StageVerdict("pack", False, says, need)
+    need += f", and max_tokens of at least {least}{_deeper(ranked, least, request, with_)}"
+    return StageVerdict("pack", False, says, need, {"max_tokens": least})
+
+
+def _alone(ranked: Ranked, row: int, request: RecallRequest, with_: Recalling) -> int | None:
+    """The max_tokens that bring it where nothing gives way to observations."""
+    rows = considered(ranked, request, with_.settings)
+    ahead = [rows[: int(np.flatnonzero(rows == row)[0]) + 1]]
+    return needed(ranked.pool, row, request.max_tokens, lambda _: ahead)
+
+
+def _deeper(ranked: Ranked, least: int | None, request: RecallRequest, with_: Recalling) -> str:
+    if search_depth(change(request, max_tokens=least), with_.settings) <= ranked.depth:
+        return ""
+    return "; it looks deeper then, and may find others that come before it"
 
 
 def _not_offered(
@@ -405,12 +427,7 @@ def _not_offered(
                 "pack", False, f"{name} {score:.3f} is under the floor", f"at least {floor:g}"
             )
     if row in considered(ranked, request, with_.settings).tolist():
-        return StageVerdict(
-            "pack",
-            False,
-            "an observation made from it is returned in its place",
-            "prefer_observations off",
-        )
+        return _in_place_of(ranked, row, request, with_)
     return StageVerdict(
         "pack",
         False,
