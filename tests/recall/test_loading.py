@@ -13,6 +13,7 @@ import pytest
 import recollect
 from recollect import Arm, Recollect
 from recollect.errors import ModelError, OtherModel
+from recollect.language.entities.gazetteer import given_names
 from recollect.models import registry
 from recollect.models.loading import Loading
 from recollect.models.patience import Overdue
@@ -293,3 +294,11 @@ def test_a_timeout_of_the_load_itself_is_not_taken_for_a_deadline() -> None:
 
     with pytest.raises(TimeoutError, match="network disk"):
         Loading("model", times_out, lambda: None).within(PATIENCE_S)
+
+
+def test_who_is_warm_has_read_the_words_that_a_query_is_understood_by(
+    cold: Callable[..., Recollect],
+) -> None:
+    given_names.cache_clear()
+    cold().warm()
+    assert given_names.cache_info().currsize == 1

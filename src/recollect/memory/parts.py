@@ -6,12 +6,14 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect.config import Settings, cores
 from recollect.errors import ModelError, OtherModel
+from recollect.memory.checks import now
 from recollect.memory.opening import default_path, open_store
 from recollect.models.base import Embedder, Reranker
 from recollect.models.loading import Loading
@@ -124,8 +126,9 @@ class Parts:
         return QueryCache[RecallResult](self.settings.cache_entries, self.settings.cache_seconds)
 
     def warm(self) -> None:
-        """Load the models now rather than in the first call."""
+        """Load now rather than in the first call what a recall takes: models and words."""
         self._load_models(reranked=True)
+        load_words("ready", now())
         self._recalling.embedder.encode_queries(["ready"])
 
     def read_ahead(self, query: str) -> None:
@@ -189,3 +192,12 @@ class Parts:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def load_words(query: str, now: datetime) -> None:
+    """What understanding a query takes: the grammar of times, and lists of names."""
+    from recollect.language.entities import find_entities
+    from recollect.language.time import read_query
+
+    read_query(query, now)
+    find_entities(query)

@@ -8,13 +8,12 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import InvalidInput
 from recollect.memory.checks import checked, now
-from recollect.memory.parts import Parts
+from recollect.memory.parts import Parts, load_words
 from recollect.models.loading import NotYet
 from recollect.models.patience import Overdue
 from recollect.recall.result import RecallResult
@@ -139,9 +138,9 @@ class Reading(Parts):
         if "embedder" not in self.__dict__:
             reranked = "rerank" not in request.without and request.budget != "low"
             if request.deadline_ms is None:
-                self._workers.submit(_load_words, query, request.now)
+                self._workers.submit(load_words, query, request.now)
             else:  # no arm looks without them, and models that load at once would keep them waiting
-                _load_words(query, request.now)
+                load_words(query, request.now)
             self._workers.submit(self._load_models, reranked)
 
     def _ready(self, bank: str, view: View, clock: float, deadline_ms: float | None) -> Recalling:
@@ -223,12 +222,3 @@ def _as_cached(request: RecallRequest, options: Mapping[str, Any]) -> RecallRequ
     from recollect.recall.request import change
 
     return change(request, now=request.now.replace(second=0, microsecond=0))
-
-
-def _load_words(query: str, now: datetime) -> None:
-    """What understanding a query takes: the grammar of times, and lists of names."""
-    from recollect.language.entities import find_entities
-    from recollect.language.time import read_query
-
-    read_query(query, now)
-    find_entities(query)
