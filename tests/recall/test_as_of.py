@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,25 @@ def test_memories_learned_later_are_invisible(memory: Recollect, history: str) -
     then = texts(memory, history, "warehouse", as_of="2024-12-31")
     assert "The warehouse is painted green." in then
     assert "The warehouse has a new gate." not in then
+
+
+@pytest.mark.parametrize("hidden", [{"as_of": "2024-12-31"}, {"tags": ["staff"]}])
+def test_a_name_that_only_hidden_memories_tell_of_is_one_nobody_knows(
+    memory: Recollect, hidden: dict[str, Any]
+) -> None:
+    memory.retain("names", {"text": "Odile keeps the warehouse.", "timestamp": "2024-01-10"})
+    secret = {
+        "text": "Zelda Quix buys the warehouse.",
+        "timestamp": "2025-06-10",
+        "tags": ["board"],
+    }
+    memory.retain("names", secret)
+    for query in ("What does Zelda Quix buy?", "What did Odile do before Zelda Quix came?"):
+        seen = memory.recall("names", query, trace=True).trace
+        assert seen is not None and not seen.query.strangers
+        trace = memory.recall("names", query, trace=True, **hidden).trace
+        assert trace is not None and trace.query.strangers == ("Zelda Quix",)
+    memory.delete_bank("names")
 
 
 def test_before_anything_was_known_nothing_is(memory: Recollect, history: str) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.config import Settings
 from recollect.errors import ModelError
+from recollect.language.entities import EntityResolver
 from recollect.language.script import script_of
 from recollect.models.base import Embedder, Reranker
 from recollect.models.patience import Overdue, within
@@ -56,7 +57,7 @@ from recollect.recall.spelling import as_held
 from recollect.recall.succeed import asked_until, lasting, succeed, yielding
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
-from recollect.recall.understand import Query, by_event, understand, untimed
+from recollect.recall.understand import Query, by_event, names_seen, understand, untimed
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
@@ -169,11 +170,12 @@ def _understood(
     with_: Recalling, view: View, request: RecallRequest, run: Run, line: Line
 ) -> Query:
     with run.stage("understand"):
-        query = as_held(view, understand(request, view.resolver))
+        names = names_seen(view, request.query, request.allowed)
+        query = as_held(view, understand(request, names))
     if "temporal" in request.without:
         return replace(query, window=None, parts=())
     if query.time.event is not None and query.window is None:
-        return _with_event(with_, view, query, request, line)
+        return _with_event(with_, view, query, names, request, line)
     return query
 
 
@@ -232,14 +234,19 @@ def _boosted(
 
 
 def _with_event(
-    with_: Recalling, view: View, query: Query, request: RecallRequest, line: Line
+    with_: Recalling,
+    view: View,
+    query: Query,
+    names: EntityResolver,
+    request: RecallRequest,
+    line: Line,
 ) -> Query:
     """The query with the window that an event in it gives."""
     event = query.time.event
     assert event is not None
     find = partial(locate, view, with_.embedder, event, request.allowed)
     window = line.awaited("event", line.start("event", find, here=True))
-    return query if window is None else as_held(view, by_event(query, window, view.resolver))
+    return query if window is None else as_held(view, by_event(query, window, names))
 
 
 def _order(query: Query) -> str | None:

@@ -22,6 +22,7 @@ from recollect.language.terms import (
 from recollect.language.time import QueryTime, TimeRange, read_query
 from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
+from recollect.storage.base import Filter, View
 from recollect.types import Window
 
 SEASON = timedelta(days=93)
@@ -282,6 +283,18 @@ def _is_long(period: TimeRange, now: datetime) -> bool:
     """What began before now and has no end reaches to now: "since Monday" is a week."""
     end = period.end or now
     return period.start is None or not timedelta(0) <= end - period.start <= SEASON
+
+
+def names_seen(view: View, text: str, allowed: Filter) -> EntityResolver:
+    """The names of a bank; where a filter hides all that tells of one in the text, those in it that are left.
+    To whoever asks, a name that only others know, or that came up later, is nobody's."""
+    resolver = view.resolver
+    found = () if allowed == Filter() else _named(text, resolver).entities
+    if not found:
+        return resolver
+    told = view.naming(found, allowed, 1)
+    seen = [entity for entity, (_, count) in zip(found, told, strict=True) if count]
+    return resolver if len(seen) == len(found) else EntityResolver(map(resolver.known, seen))
 
 
 class _Named(NamedTuple):

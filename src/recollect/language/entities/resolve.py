@@ -67,6 +67,9 @@ class EntityResolver:
     def __len__(self) -> int:
         return len(self._entities)
 
+    def known(self, id: int) -> KnownEntity:
+        return self._entities[id]
+
     def matcher(self) -> NameMatcher:
         """For ``find_entities(known=…)``; it follows later calls of ``add``."""
         return self._matcher
