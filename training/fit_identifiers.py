@@ -75,8 +75,8 @@ def identifiers(memory: recollect.Recollect, bank: str, kind: str) -> dict[str, 
 
 def weighed(weight: float) -> None:
     @cache
-    def calibrations(model: str, script: str | None, *, message: bool) -> Mapping[str, Calibration]:
-        known = relevance.calibrations(model, script, message=message)
+    def calibrations(model: str, *, message: bool) -> Mapping[str, Calibration]:
+        known = relevance.calibrations(model, message=message)
         return {
             name: replace(c, weights={**c.weights, "exact": weight}) for name, c in known.items()
         }

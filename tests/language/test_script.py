@@ -12,7 +12,8 @@ from recollect.language.script import script_of
     [
         ("Where does Ana live?", None),
         ("Où habite Zoë Šimůnek?", None),
-        ("¿2026? 🐈 — …", None),
+        ("¿2026? 🐈 — …", "signs"),
+        ("When? 🐈", None),
         ("谁修好了洗衣机？", "cjk"),
         ("洗濯機は誰が直しましたか", "cjk"),
         ("세탁기는 누가 고쳤어요?", "cjk"),

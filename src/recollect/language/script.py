@@ -56,10 +56,11 @@ _STARTS = [start for start, _ in _BLOCKS]
 
 
 def script_of(text: str) -> str | None:
-    """The script of most of its letters; None for the Latin one, and where there are no letters."""
+    """The script of most of its letters; None for the Latin one; "signs" where only signs are that ASCII has not
+    (🐈)."""
     if text.isascii():
         return None
     found = Counter(
         _BLOCKS[bisect_right(_STARTS, ord(letter)) - 1][1] for letter in text if letter.isalpha()
     )
-    return found.most_common(1)[0][0] if found else None
+    return found.most_common(1)[0][0] if found else "signs"

@@ -107,7 +107,9 @@ def answerable(
 
 def stage_of(calibration: Calibration) -> str:
     """The name that the weights of the same stage go by; a cross-encoder that read without token
-    vectors has none."""
+    vectors has none, and words alone have none."""
+    if "semantic" not in calibration.weights:
+        return "unfitted"
     read = [name for name in ("late", "cross") if name in calibration.weights]
     return {"": "first", "late": "late", "late cross": "cross"}.get(" ".join(read), "unfitted")
 

@@ -118,14 +118,17 @@ def subject(memory: Memory, named: Sequence[int]) -> int | None:
     return max(found)[1] if found else None
 
 
-def likeness(vectors: Floats, bar: float, row: int) -> Numbers:
+def likeness(vectors: Floats, bar: float | None, row: int) -> Numbers:
     """How like each candidate is to this one, in [0, 1]: nothing up to the bar."""
+    if bar is None:
+        return np.zeros(len(vectors))
     cosine = np.einsum("ij,j->i", vectors, vectors[row]).astype(np.float64)
     return np.clip((cosine - bar) / (1 - bar), 0, 1)
 
 
-def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float) -> Pool:
-    """Among the first `limit` candidates; two whose cosine is at least `bar` are alike."""
+def bridge(view: View, query: Query, pool: Pool, limit: int, bar: float | None) -> Pool:
+    """Among the first `limit` candidates; two whose cosine is at least `bar` are alike. None are where there is
+    no bar: the model finds all that is written as the query is alike."""
     keys = pool.keys[:limit]
     held = view.entities_of(keys)
     names, subjects = leading(held, query.entities), Subjects(view, keys, held)

@@ -38,6 +38,7 @@ from recollect.recall.relevance import (
     least_similarity,
     settle,
     spread,
+    tells_apart,
     with_cross,
 )
 from recollect.recall.request import RecallRequest
@@ -143,7 +144,8 @@ def rank(with_: Recalling, view: View, request: RecallRequest, run: Run) -> Rank
     linked = calibration is not None and "graph" not in request.without and len(pool) > 0
     if linked and _reranks(with_.settings, request) and "bridge" not in request.without:
         with run.stage("bridge") as span:
-            bar = least_likeness(with_.embedder.name)
+            model = with_.embedder.name
+            bar = least_likeness(model) if tells_apart(model, script_of(query.text)) else None
             pool = bridge(view, query, pool, with_.settings.rerank_candidates, bar)
             span.note(lifted=0 if pool.bridged is None else int((pool.bridged.lift > 0).sum()))
     if linked and (query.causal or deep):
@@ -284,15 +286,21 @@ def _rerank(
     """Late interaction over the best candidates, then the cross-encoder over the best of
     those; whatever cannot run leaves the calibrated score from before it."""
     settings = with_.settings
-    script, message = script_of(search.query.text), search.query.goes_on
-    known = calibrations(with_.embedder.name, script, message=message)
+    known = calibrations(with_.embedder.name, message=search.query.goes_on)
     if settings.reranker == "rrf":
         return spread(pool), None
-    meant = found.vector is not None and search.wants(Arm.SEMANTIC)
+    script = script_of(search.query.text)
+    learnt = tells_apart(with_.embedder.name, script) or Arm.KEYWORD not in found.lists
+    meant = learnt and found.vector is not None and search.wants(Arm.SEMANTIC)
+    tokens = found.tokens if learnt else None
     # Late interaction knows meanings, too; what it does not look at must not be judged by another scale.
-    plain = known["first"] if meant or found.tokens is not None else by_words()
+    plain = known["first"] if meant or tokens is not None else by_words(script)
     first = judge(pool, plain)
     if not _reranks(settings, search.request) or not len(pool):
+        return first, plain
+    if (
+        not learnt and with_.crossed is CROSSED
+    ):  # the shipped cross-encoder learnt no other script, either
         return first, plain
     if settings.fusion != "rrf":
         first = looked_at_first(first, settings.rerank_candidates)
@@ -301,15 +309,15 @@ def _rerank(
         return first, plain
     spare = with_cross(plain, known)  # for what has no token vectors
     late = None
-    if found.tokens is not None:
-        first, asked = _asked_twice(with_, search, found.tokens, first, line)
+    if tokens is not None:
+        first, asked = _asked_twice(with_, search, tokens, first, line)
         late = _late(with_, search, asked, first, known["late"])
     if late is not None and "late" in late.signals:
         before, judged, calibration = late, known["late"], known["cross"]
     else:
         if found.vector is None:
             run.degrade("rerank", "the query was not embedded")
-        elif settings.reranker == "late-interaction":
+        elif learnt and settings.reranker == "late-interaction":
             run.degrade("rerank", "there are no token vectors")
         before, judged, calibration = first, plain, spare
     judging = partial(_read, known=calibration, spare=spare, rest=before)

@@ -54,9 +54,19 @@ def _fitted(model: str) -> Mapping[str, Any]:
 
 
 @cache
-def by_words() -> Calibration:
-    """Where nothing is known of meanings, whatever the model (`training/fit_words.py`)."""
-    return Calibration(**_table()["words"])
+def by_words(script: str | None = None) -> Calibration:
+    """Where nothing is known of meanings, whatever the model (`training/fit_words.py`). In other scripts, where words
+    are inflected or written without spaces, a question shares fewer of its words with what answers it, so the bias is
+    higher (`training/fit_scripts.py`)."""
+    table = _table()
+    words = Calibration(**table["words"])
+    return _biased(words, words.bias + table["scripts"].get(script, 0.0))
+
+
+def _biased(calibration: Calibration, bias: float) -> Calibration:
+    """A bias of single precision, as the terms are: so few bits add up in double precision with
+    nothing lost, and every way to add them gives the same."""
+    return replace(calibration, bias=float(np.float32(bias)))
 
 
 def least_similarity(model: str) -> float:
@@ -71,28 +81,23 @@ def least_likeness(model: str) -> float:
     return float(_fitted(model)["likeness"])
 
 
+def tells_apart(model: str, script: str | None) -> bool:
+    """Whether the model learnt a script. To one that did not, all that is written in it is alike
+    (`python -m training.fit_scripts`)."""
+    return script not in _fitted(model).get("unlearnt", ())
+
+
 @cache
-def calibrations(
-    model: str, script: str | None = None, *, message: bool = False
-) -> Mapping[str, Calibration]:
+def calibrations(model: str, *, message: bool = False) -> Mapping[str, Calibration]:
     """By which signals are there: "first", "late", "cross". A model that nobody calibrated gets
     the general weights.
 
     A `message` that goes on with what is going on has weights of its own, where they were fitted: it says many things at
-    once, so its vector is near to nothing, and rare words, links and the last days tell more.
-
-    To a model that never learnt a `script`, all that is written in it is alike: only the bias is lower
-    there (`training/fit_scripts.py`), so the order stays."""
+    once, so its vector is near to nothing, and rare words, links and the last days tell more."""
     chosen = _fitted(model)
     weights = chosen.get("messages") if message else None
-    alike: Mapping[str, float] = chosen.get("scripts", {}).get(script, {})
-    # A bias of single precision, as the terms are: so few bits add up in double precision with
-    # nothing lost, and every way to add them gives the same.
     read = {name: Calibration(**entry) for name, entry in (weights or chosen["relevance"]).items()}
-    return {
-        name: replace(c, bias=float(np.float32(c.bias - alike.get(name, 0.0))))
-        for name, c in read.items()
-    }
+    return {name: _biased(calibration, calibration.bias) for name, calibration in read.items()}
 
 
 def with_cross(before: Calibration, known: Mapping[str, Calibration]) -> Calibration:
