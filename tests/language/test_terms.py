@@ -117,3 +117,10 @@ def test_plain_words_are_terms_of_their_own_only(words: str, found: list[str]) -
 def test_a_text_in_ascii_is_its_words(text: str) -> None:
     words = re.findall(r"\w+(?:[.\-_/@:+#']\w+)*[+#]*", text)
     assert terms(text) == [term for word in words for term in terms(word)]
+
+
+@pytest.mark.parametrize("unseen", ["\u00ad", "\u200b", "\u200e", "\u2060", "\u2068", "\ufeff"])
+def test_what_nobody_sees_in_a_word_does_not_part_it(unseen: str) -> None:
+    assert terms(f"the pass{unseen}word") == terms("the password")
+    assert terms(f"src/{unseen}app.py") == terms("src/app.py")
+    assert terms(f"👩‍👧{unseen} team") == terms("👩‍👧 team")

@@ -26,6 +26,8 @@ from recollect.language.emoji import SEQUENCE, emoji_terms, has_emoji
 
 _stem_word: Callable[[str], str] = Stemmer.Stemmer("english").stemWord  # pyright: ignore
 
+# Where a word may be broken, what it must not be parted from, which way it runs: nobody sees that they are in it.
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 # Scripts whose vowel signs and marks are no "word" characters to a regular expression.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 # Written without spaces: cut into bigrams.
@@ -218,6 +220,8 @@ def fold(text: str) -> str:
 
 def _chunks(text: str) -> list[str]:
     text = unicodedata.normalize("NFKC", text)
+    if not text.isascii():
+        text = _UNSEEN.sub("", text)
     if ("-" in text and _HAS_FLAG(text)) or (not text.isascii() and has_emoji(text)):
         return _RARER.findall(text)
     return _CHUNK.findall(text)
