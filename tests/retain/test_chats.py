@@ -494,3 +494,11 @@ NO_TALKS = {
 @pytest.mark.parametrize("kind", NO_TALKS)
 def test_what_only_looks_like_a_chat_is_none(kind: str) -> None:
     assert {each.speaker for each in statements(NO_TALKS[kind])} == {None}
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["Vet for Pika: rabies shot on 2 October.", "Will about Rome: in May.", "Rose with Ann: tea."],
+)
+def test_what_a_note_is_about_does_not_speak(note: str) -> None:
+    assert [(each.speaker, each.text) for each in statements(note)] == [(None, note)]

@@ -56,6 +56,8 @@ _NICK = 5  # letters that a word has to have: a shorter one may be short for any
 # 'Ann said: "I quit."' tells of Ann.
 _SAYING = word_set("""said says say asked asks wrote writes replied replies answered answers added adds told tells texted
     explained explains suggested suggests thinks thought""")
+# "Vet for Pika: October 2" and "Will about Rome: …" say what is noted, whatever name they begin with.
+_ABOUT = word_set("for about with")
 
 # "May 3: dentist" and "April 2023: moved to Rome" tell when; April alone may well speak.
 _MONTH = (
@@ -75,7 +77,7 @@ def is_note(label: str) -> bool:
     first, *rest = label.split()
     if first.lower() in _NOT_SPEAKERS or label.lower() in _NOT_SPEAKERS:
         return True
-    return _DATE.fullmatch(label) is not None or not _SAYING.isdisjoint(rest)
+    return _DATE.fullmatch(label) is not None or not (_SAYING | _ABOUT).isdisjoint(rest)
 
 
 def months(labels: Iterable[str]) -> frozenset[str]:
