@@ -312,6 +312,24 @@ def test_a_reranker_that_gives_no_score_for_each_is_named(
     assert ids(result) == ids(before)
 
 
+class Endless:
+    """A cross-encoder whose model overflows."""
+
+    name = "endless"
+
+    def score(self, query: str, passages: Sequence[str]) -> Any:
+        return np.full(len(passages), np.inf, np.float32)
+
+
+def test_a_reranker_whose_scores_have_no_end_is_named(
+    reopen: Callable[..., Recollect], diary: str
+) -> None:
+    other = reopen()
+    other.__dict__["_recalling"] = replace(other._recalling, reranker=Endless, crossed=CROSSED_OWN)  # pyright: ignore[reportPrivateUsage]
+    result = other.recall(diary, "Who swam in the lake?")
+    assert "scores without end" in {d.part: d.reason for d in result.degraded}["cross-encoder"]
+
+
 class Numberless(Waiting):
     """An embedder whose model overflows."""
 

@@ -159,6 +159,8 @@ def _given(scores: ArrayLike, texts: int) -> Floats:
             f"the reranker gave {column.size} scores for {texts} texts",
             hint="look at its model",
         )
+    if np.isinf(column).any():  # all of them would be as sure as can be
+        raise ModelError("the reranker gave scores without end", hint="look at its model")
     return column
 
 
