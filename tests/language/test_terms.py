@@ -124,3 +124,24 @@ def test_what_nobody_sees_in_a_word_does_not_part_it(unseen: str) -> None:
     assert terms(f"the pass{unseen}word") == terms("the password")
     assert terms(f"src/{unseen}app.py") == terms("src/app.py")
     assert terms(f"👩‍👧{unseen} team") == terms("👩‍👧 team")
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("我什么时候看牙医？", "我 看牙医"),
+        ("谁负责前端？", "负责前端"),
+        ("房贷每月多少钱？", "房贷每月 钱"),
+        ("誰が窓を直しましたか", "が窓を直し"),
+        ("会議はいつですか", "会議は"),
+        ("犬の名前は何ですか", "犬の名前は"),
+        ("ぶどうが好きです", "ぶどうが好きです"),
+        ("いつも何時に起きる", "いつも何時に起きる"),
+    ],
+)
+def test_what_asks_is_not_asked_for_where_words_have_no_spaces(question: str, asked: str) -> None:
+    assert set(query_terms(question)) == set(terms(asked))
+
+
+def test_a_question_of_nothing_but_what_asks_asks_for_that() -> None:
+    assert query_terms("什么？") == tuple(terms("什么"))

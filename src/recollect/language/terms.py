@@ -56,6 +56,13 @@ _CJK = re.compile(rf"[{_SOLID}]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)$|n['’]t$")
 
+# What asks in Chinese and Japanese, where no space parts it from what is asked about: "我|什么时候|看牙医".
+_ASKING = re.compile(
+    "[为為]?什[么麼](?:[时時]候)?|怎[么麼][样樣]?|哪[里裡儿兒个個些天年]|多少|[几幾][点點个個岁歲时時天]|[谁誰吗嗎呢]"
+    # After a particle, or where kana begin: ぶどう are grapes, and いつも is always.
+    "|(?:(?<![ぁ-ん])|(?<=[はがをにでのと]))(?:いつ|どこ|だれ|なぜ|どうして|どんな|どの|どう|いくつ|いくら)(?![もぶ])"
+    "|何(?=[がをはにで])|(?:で|ま)(?:す|した)か|でしょうか"
+)
 # Words that carry the form of a question, not its subject. They are indexed (a memory may be
 # *about* "The Who") but asked for only when nothing else is left of the query.
 STOP = frozenset(
@@ -178,7 +185,8 @@ def query_terms(text: str) -> tuple[str, ...]:
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The distinct terms of a text that are no stop words, in order of appearance."""
-    return tuple(t for t in dict.fromkeys(terms(text)) if t not in _STOP_TERMS)
+    asked = text if text.isascii() else _ASKING.sub(" ", text)
+    return tuple(t for t in dict.fromkeys(terms(asked)) if t not in _STOP_TERMS)
 
 
 def flags(text: str) -> list[str]:
