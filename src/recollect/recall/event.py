@@ -4,6 +4,8 @@ date, so the event is looked up in the bank first."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,45 @@ SURE = 0.45  # cosine that makes a memory the event
 ITS_WORDS = 0.3  # of what its words could score, if it holds all of them: one that is not much about them is not it
 
 
-def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -> Window | None:
-    """The window the event gives, or None when the bank does not know (the date of) it."""
+def locate(
+    view: View, embedder: Embedder, events: Sequence[EventAnchor], allowed: Filter
+) -> Window | None:
+    """The window that the events give, or None when the bank does not know (the date of) any. Of two, one that it
+    does not know leaves the window open on its side."""
+    held = [(each, found) for each in events if (found := _held(view, embedder, each, allowed))]
+    if len(held) == 2 and _reversed(held):
+        held = [
+            (replace(event, relation=other.relation), found)
+            for (event, found), (other, _) in zip(held, held[::-1], strict=True)
+        ][::-1]
+    windows = [_window(event, *found) for event, found in held]
+    if not windows:
+        return None
+    start = max((each.start for each in windows if each.start), default=None)
+    end = min((each.end for each in windows if each.end), default=None)
+    if start is not None and end is not None and start >= end:  # "after the fire and before it"
+        return None
+    near = windows[0].near if len(windows) == 1 else None
+    return Window(start, end, " and ".join(str(each.text) for each in windows), near)
+
+
+_Span = tuple[datetime, datetime, Grain]
+
+
+def _reversed(held: Sequence[tuple[EventAnchor, _Span]]) -> bool:
+    """Whether what should be the end came first: it is "between" the two in any case."""
+    (first, began), (second, ended) = held
+    return (first.relation, second.relation) == ("since", "until") and ended[1] <= began[0]
+
+
+def _window(event: EventAnchor, start: datetime, end: datetime, grain: Grain) -> Window:
+    found = window_for_event(event, start, end, grain)
+    near = "end" if found.start is None else "start" if found.end is None else None
+    return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})", near)
+
+
+def _held(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -> _Span | None:
+    """When it was, by the memory that tells of it."""
     vector = embedder.encode_queries([event.text]).vectors[0]
     terms = held_terms(view, event.text, query_terms(event.text))
     hashes = list(map(term_hash, terms))
@@ -51,10 +90,7 @@ def locate(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) 
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
     began, until = int(columns.happened_from[best]), int(columns.happened_until[best])
     # What is after a moment does not begin with it.
-    start, end = from_micros(began), from_micros(max(until, began + 1))
-    found = window_for_event(event, start, end, grain)
-    near = "end" if found.start is None else "start" if found.end is None else None
-    return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})", near)
+    return from_micros(began), from_micros(max(until, began + 1)), grain
 
 
 def _numbered(view: View, terms: Sequence[str], keys: Keys) -> NDArray[np.bool_]:

@@ -172,7 +172,7 @@ def _understood(
         query = as_held(view, understand(request, view.resolver))
     if "temporal" in request.without:
         return replace(query, window=None, parts=())
-    if query.time.event is not None and query.window is None:
+    if query.time.events and query.window is None:
         return _with_event(with_, view, query, request, line)
     return query
 
@@ -234,10 +234,8 @@ def _boosted(
 def _with_event(
     with_: Recalling, view: View, query: Query, request: RecallRequest, line: Line
 ) -> Query:
-    """The query with the window that an event in it gives."""
-    event = query.time.event
-    assert event is not None
-    find = partial(locate, view, with_.embedder, event, request.allowed)
+    """The query with the window that the events in it give."""
+    find = partial(locate, view, with_.embedder, query.time.events, request.allowed)
     window = line.awaited("event", line.start("event", find, here=True))
     return query if window is None else as_held(view, by_event(query, window, view.resolver))
 

@@ -172,24 +172,24 @@ def _side(text: str) -> int:
 
 
 def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
-    """The query with the window that its event gives. Where besides the event hardly more than
+    """The query with the window that its events give. Where besides the event hardly more than
     somebody is named ("What did Alice do before she joined Google?"), the words of the event have
     said what they had to say: they would only find the event once more. Where nobody is ("What happened
     since the outage?"), whatever lies in the window is an answer."""
     dated = replace(query, window=window, time_pull=BY_EVENT, goes_on=False)
-    event = query.time.event
-    if event is None:
-        return dated
-    dated = replace(dated, former=dated.former or event.relation == "before")
-    start, end = event.span
-    text = f"{query.text[:start].rstrip()} {query.text[end:].lstrip()}".strip()
+    events = query.time.events
+    relations = {event.relation for event in events}
+    dated = replace(dated, former=dated.former or relations == {"before"})
+    text = query.text
+    for start, end in (event.span for event in reversed(events)):
+        text = f"{text[:start].rstrip()} {text[end:].lstrip()}".strip()
     named = _named(text, resolver)
     if not OPEN.issuperset(content_terms(named.rest)):
         return dated
     alone = not named.names and _LOOKS_BACK.search(text) is not None
     if alone:
         dated = replace(dated, time_pull=BY_EVENT_ALONE)
-    outside = event.relation in ("before", "after")
+    outside = len(events) > 1 or not relations.isdisjoint(("before", "after"))
     if query.causal or not outside or not (alone or named.entities):
         return dated
     asked = query_terms(text)

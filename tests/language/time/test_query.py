@@ -19,6 +19,13 @@ from recollect.language.time import (
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
+def only_event(query: str) -> EventAnchor | None:
+    """The event that the time is counted from; there are not two."""
+    events = read_query(query, NOW).events
+    assert len(events) < 2
+    return events[0] if events else None
+
+
 def day(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
@@ -396,13 +403,13 @@ def test_which_end_of_the_timeline(query: str, order: str | None) -> None:
 
 
 def test_an_event_is_left_to_be_looked_up() -> None:
-    event = read_query("Where did she work before Alice joined Google?", NOW).event
+    event = only_event("Where did she work before Alice joined Google?")
     assert event is not None
     assert (event.relation, event.text, event.offset) == ("before", "Alice joined Google", None)
 
 
 def test_an_event_with_an_offset() -> None:
-    event = read_query("What broke three days after the launch?", NOW).event
+    event = only_event("What broke three days after the launch?")
     assert event is not None
     assert (event.relation, event.text) == ("after", "the launch")
     assert event.offset == timedelta(days=3)
@@ -418,7 +425,7 @@ def test_an_event_with_an_offset() -> None:
     ],
 )
 def test_a_number_tells_an_event(query: str, text: str) -> None:
-    event = read_query(query, NOW).event
+    event = only_event(query)
     assert event is not None and event.text == text
 
 
@@ -432,7 +439,7 @@ def test_a_number_tells_an_event(query: str, text: str) -> None:
     ],
 )
 def test_since_is_a_time_before_what_was(query: str, text: str | None) -> None:
-    event = read_query(query, NOW).event
+    event = only_event(query)
     assert (event and event.text) == text
 
 
@@ -450,10 +457,69 @@ def test_since_is_a_time_before_what_was(query: str, text: str | None) -> None:
 def test_a_time_beside_an_event_is_counted_from_it(
     query: str, relation: str, text: str, days: int | None, within: bool
 ) -> None:
-    event = read_query(query, NOW).event
+    event = only_event(query)
     assert event is not None
     assert (event.relation, event.text, event.within) == (relation, text, within)
     assert event.offset == (None if days is None else timedelta(days=days))
+
+
+@pytest.mark.parametrize(
+    ("query", "relations", "texts"),
+    [
+        (
+            "What happened between the outage and the rollback?",
+            ("since", "until"),
+            ("the outage", "the rollback"),
+        ),
+        (
+            "Between my surgery and the check-up, what did I write?",
+            ("since", "until"),
+            ("my surgery", "the check-up"),
+        ),
+        (
+            "What broke between the outage and rollback?",
+            ("since", "until"),
+            ("the outage", "rollback"),
+        ),
+        (
+            "What changed between release 2.3.0 and release 2.4.0?",
+            ("since", "until"),
+            ("release 2.3.0", "release 2.4.0"),
+        ),
+        (
+            "What did we do between Alice joining Google and Bob leaving?",
+            ("since", "until"),
+            ("Alice joining Google", "Bob leaving"),
+        ),
+        (
+            "What did we do after the outage and before the rollback?",
+            ("after", "before"),
+            ("the outage", "the rollback"),
+        ),
+    ],
+)
+def test_two_events_bound_a_time(
+    query: str, relations: tuple[str, str], texts: tuple[str, str]
+) -> None:
+    events = read_query(query, NOW).events
+    assert tuple(event.relation for event in events) == relations
+    assert tuple(event.text for event in events) == texts
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is between the house and the station?",
+        "What was the difference between the old plan and the new one?",
+        "What did we decide in the meeting between the board and the union?",
+        "What was agreed between Alice and Bob?",
+        "What did we choose between the red tiles and the blue tiles?",
+        "Did the old or the new plan differ between the office and the warehouse?",
+        "How far did we walk between the hotel and the beach?",
+    ],
+)
+def test_what_lies_between_things_is_no_time(query: str) -> None:
+    assert not read_query(query, NOW).events
 
 
 @pytest.mark.parametrize(
@@ -468,7 +534,7 @@ def test_a_time_beside_an_event_is_counted_from_it(
     ],
 )
 def test_idioms_are_no_events(query: str) -> None:
-    assert read_query(query, NOW).event is None
+    assert not read_query(query, NOW).events
 
 
 @pytest.mark.parametrize(

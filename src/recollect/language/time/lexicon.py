@@ -57,7 +57,7 @@ _FOUNDING = frozenset(
         "number",
     ]
 )
-_RELATING = ("before", "after", "since", "until", "during", "around")
+_RELATING = ("before", "after", "since", "until", "during", "around", "between")
 _FOLD = str.maketrans({"’": "'", "‘": "'", "０": "0", "１": "1", "２": "2", "３": "3", "４": "4", "５": "5",
                        "６": "6", "７": "7", "８": "8", "９": "9", "–": "-", "—": "-", "‑": "-", "−": "-", "～": "~", "〜": "~"})  # fmt: skip
 

@@ -9,7 +9,14 @@ from typing import Any
 from recollect.language.time.calendar import ORDER, unit
 from recollect.language.time.lexicon import Lexicon, Token, fold, languages_of, lexicon, tokens
 from recollect.language.time.reader import Cut, cut, read, read_cut
-from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
+from recollect.language.time.types import (
+    EventAnchor,
+    Grain,
+    Order,
+    QueryTime,
+    TimeExpression,
+    TimeRange,
+)
 
 _EITHER_SIDE = timedelta(days=3)  # of a day that is told by the week
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -37,9 +44,22 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
         excluded=tuple(period for each, period in dated if each.negated),
         asks_when=_has_phrase(said.words, known, "asks"),
         order=_order(said, known, expressions),
-        event=next((each.event for each in expressions if each.event), None),
+        events=_events(said, known, expressions),
         parts=parts,
     )
+
+
+def _events(
+    said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...]
+) -> tuple[EventAnchor, ...]:
+    """The first event, and one that is joined to it ("after the outage and before the rollback")."""
+    told = [each.event for each in expressions if each.event]
+    if len(told) > 1:
+        end, start = told[0].span[1], told[1].span[0]
+        gap = {token.word for token in said.tokens if end <= token.start < start}
+        joined = known.cues.get("event_and", frozenset()).issuperset(gap)
+        return tuple(told[: 1 + joined])
+    return tuple(told)
 
 
 def _asked_period(expression: TimeExpression, anchor: datetime) -> TimeRange | None:
