@@ -209,6 +209,14 @@ CHANGES = [
     ("Our default branch is master", "Our default branch was renamed to main"),
     ("My manager is Mr. Ott.", "My manager is Mr. Klein."),
     ("I live in St. Gallen.", "I live in St. Louis now."),
+    ("I live in Berlin.", "We moved to Hamburg."),
+    ("I live in Berlin.", "We've just relocated to Hamburg!"),
+    ("I live in Berlin.", "My wife and I moved to Hamburg last month."),
+    ("I live in Berlin.", "We moved from Berlin to Hamburg."),
+    ("I live in Berlin.", "I am living in Hamburg now."),
+    ("We live in Berlin.", "I moved to Hamburg."),
+    ("I live in Berlin.", "I moved to Ulm."),
+    ("I live in Berlin.", "I live in Österreich now."),
 ]  # fmt: skip
 
 
@@ -307,6 +315,21 @@ TOGETHER = [
     ("Our budget is 5000", "Alice has updated our budget to include travel"),
     ("Alice uses Slack for her team", "Alice uses Zoom for her team"),
     ("My manager is Mr. Ott.", "My manager is Ott."),
+    ("I live in Berlin.", "We moved to the next topic."),
+    ("I live in Berlin.", "We moved to Python 3.12."),
+    ("I live in Berlin.", "My sister moved to Hamburg."),
+    ("I live in Berlin.", "We moved the meeting to Hamburg."),
+    ("I live in Berlin.", "We're moving to Hamburg in June."),
+    ("I live in Berlin.", "We almost moved to Hamburg."),
+    ("I live in Berlin.", "We moved to Slack."),
+    ("I live in Berlin.", "We moved to Kubernetes."),
+    ("I live in Berlin.", "We moved to Figma."),
+    ("I live in Berlin.", "We are based in Hamburg."),
+    ("I live in Berlin.", "I moved to Slack."),
+    ("I live in Berlin.", "I moved to Marketing."),
+    ("I live in Berlin.", "I moved to Room 5."),
+    ("I live in Berlin.", "I moved to Python 3.12."),
+    ("Alice lives in Paris", "Alice moved to Amazon"),
 ]
 
 

@@ -12,7 +12,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.language.entities.gazetteer import (
+    common_words,
+    given_names,
+    known_names,
+    name_like_words,
+)
 from recollect.language.sentences import sentences
 from recollect.retain.sameness import lemma, normalise
 
@@ -58,6 +63,8 @@ _VALUE_TAIL = re.compile(
 )
 
 _NAME = r"[^\W\d_][\w.'’-]*"
+_TOGETHER = re.compile(rf"^(?:[Mm]y [\w-]+|{_NAME}) and I(?= )")
+_WE = re.compile(r"we(?:['’](?:ve|re))?\b(?! (?:are )?(?:now )?based)", re.IGNORECASE)
 _PRONOUNS = frozenset(
     [
         "he",
@@ -85,7 +92,7 @@ _BE = rf"(?:(?: is| am| are|['’]s|['’]m|['’]re){_ADVERB})"
 # After an attribute "'s" is a possessive: "her husband's schedule".
 _IS = rf"(?: (?:is|are){_ADVERB})"
 _VALUE = r"(?P<value>.+)$"
-_PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9]).*)$"
+_PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9À-ÖØ-Þ]).*)$"
 
 _ATTRIBUTE = (
     r"(?:(?:work|home|cell|mobile|personal|new|current|latest|default|main|job|primary|official|monthly|annual|yearly|hourly|"
@@ -204,13 +211,18 @@ def _only_statement(text: str) -> str | None:
     """The one sentence of ``text`` that is more than an interjection ("Hey Bob! Big news.")."""
     text = text.strip()
     if not _SEVERAL.search(text):
-        return _OPENING.sub("", text, count=1)
+        return _opened(text)
     found = [text[start:end] for start, end in sentences(text)]
     if len(found) > 1:
         found = [sentence for sentence in found if len(sentence.split()) > _INTERJECTION]
     if len(found) != 1:
         return None
-    return _OPENING.sub("", found[0], count=1)
+    return _opened(found[0])
+
+
+def _opened(sentence: str) -> str:
+    """Without what only opens it; who does something together with the speaker is "we"."""
+    return _TOGETHER.sub("We", _OPENING.sub("", sentence, count=1), count=1)
 
 
 def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | None:
@@ -223,8 +235,10 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
         return None
     if len(rest.split()) > _REST or _AND_MORE.match(rest):
         return None
-    subject = _subject(groups, speaker)
-    if subject is None:
+    # A household moves; what is based somewhere is a firm.
+    ours = relation == "home" and _WE.match(match.string) is not None
+    subject = _named("I", speaker) if ours else _subject(groups, speaker)
+    if subject is None or (relation == "home" and not _is_home(raw, sure=ours)):
         return None
     joined = relation == "employer" and _JOINED.search(match.string[: match.start("value")])
     if joined and raw.split()[0].lower() in _lower_names():  # "joined Bob for lunch"
@@ -235,6 +249,31 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
         if _NO_VALUE.match(raw) or not _has_form(relation, raw):
             return None
     return Slot(subject, relation, value)
+
+
+def _is_home(raw: str, *, sure: bool) -> bool:
+    """Whether one can live there: not "I moved to Slack", "to Python 3.12" or "to Marketing". Where only a place can be
+    meant, it is a known one: what a team moves to may be called anything."""
+    named = _CAPITALS.match(raw)
+    if named is None:
+        return not sure
+    head = re.sub(r"^the ", "", named[0], flags=re.IGNORECASE).strip(" .,!?").lower()
+    kinds = _kinds().get(head, frozenset())
+    if kinds or sure:
+        return kinds == {"place"}
+    return not any(map(str.isdigit, head)) and head.split()[-1] not in common_words()
+
+
+_CAPITALS = re.compile(r"(?:the )?[A-Z0-9À-ÖØ-Þ][^\s,]*(?: [A-Z0-9À-ÖØ-Þ][^\s,]*)*")
+
+
+@cache
+def _kinds() -> dict[str, frozenset[str]]:
+    """Of well-known names, in lower case, all that they name."""
+    kinds: dict[str, set[str]] = {}
+    for name, kind in known_names():
+        kinds.setdefault(name.lower(), set()).add(kind)
+    return {name: frozenset(found) for name, found in kinds.items()}
 
 
 _SEVERAL = re.compile(r"[.!…。！？]\s*\S|\n")
