@@ -102,20 +102,47 @@ _DETERMINERS = _words(
 )
 
 
+# A day in a word or two, as diaries and stand-ups have it: "Out sick.", "Migraine again.", "WFH." Nothing else may be
+# told: "Cold brew." and "Night owl." last.
+_OF_A_DAY = (
+    r"(?:(?:out|off|home) (?:sick|ill)|sick(?: day| leave)?|ill|unwell|fever|flu|(?:bad |head ?)cold|headache|migraine"
+    r"|nausea|(?:back|tooth|stomach)[ -]?ache|sore throat|hung ?over|jet[- ]?lag(?:ged)?|insomnia|ooo|out of (?:the )?office"
+    r"|wfh|working from home|on (?:pto|leave|vacation|holiday|call)|pto|(?:day|week) off|(?:rest|snow|travel) day"
+    r"|(?:night|late|early|day) shift|no (?:school|work|sleep|incidents?|alerts?|outages?|blockers?|changes?|news)"
+    r"|all quiet|nothing (?:new|to report)|gym|workout|leg day|yoga|pilates|stand-?up|retro|dentist|physio(?:therapy)?)"
+)
+_AROUND = (
+    r"(?:a|an|the|my|another|again|still|all day|half day|at home|in bed|with|and|feeling|bad|slight|mild|severe|terrible"
+    r"|very|quite|so far|morning|evening|session|class|appointment|\d+)"
+)
+_DAILY = re.compile(
+    rf"\W*(?:{_AROUND}\W+)*{_OF_A_DAY}(?:\W+(?:{_AROUND}|{_OF_A_DAY}))*\W*"
+    r"|\W*(?:[\w'’-]+ ){1,3}?(?:(?:is|was|am|are) |[’'][sm] )?(?:out|off) (?:sick|ill)(?: again)?\W*",
+    re.IGNORECASE,
+)
+
+
 def is_event(text: str) -> bool:
     """Whether ``text`` tells of a happening ("ordered pizza"), not of a lasting state or habit."""
     bare = _QUOTED.sub("", text)
     if _HABIT.search(bare):
         return False
-    if _AHEAD.search(bare):
+    if _AHEAD.search(bare) or _DAILY.fullmatch(bare):
         return True
     tokens: list[str] = _TOKEN.findall(bare.lower())
     for index, token in enumerate(tokens):
         before = tokens[index - 1] if index else ""
+        if not index and token in _ADJECTIVES - {"left"} and _tells_no_deed(tokens[1:2]):
+            return False
         verdict = _verdict(token, before, tokens[index + 1 : index + 3])
         if verdict is not None:
             return verdict or bool(_DATED.search(bare) and token in _PAST_BE)
     return False
+
+
+def _tells_no_deed(after: list[str]) -> bool:
+    """ "Married.", "Engaged to Bob", "Based in Rome": what somebody is, with nobody named."""
+    return not after or after[0] in ("to", "in", "with", "at", "by", "since", "and", "as", "from")
 
 
 def _verdict(token: str, before: str, after: list[str]) -> bool | None:
