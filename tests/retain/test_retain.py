@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -201,6 +202,59 @@ def test_an_observation_seen_again_may_be_proven_by_a_later_item(
     (seen,) = memory.retain("b", {**SEEN, "source_ids": [first]}).ids
     memory.retain("b", [SEEN, PROOF])
     assert memory.load("b", seen).source_ids == (first, "bees", "hens")
+
+
+OUTAGE = {"content": "The checkout went down at noon.", "timestamp": "2026-03-01T12:00:00Z"}
+TEA = {"content": "Bob likes tea.", "timestamp": "2026-03-01T12:00:00Z"}
+BILLING = {"content": "The outage of billing lasted a day.", "timestamp": "2026-02-20"}
+REASON = {
+    "content": "That was because the certificate had expired.",
+    "timestamp": "2026-03-01T12:20:00Z",
+}
+NAMED = {
+    "content": "The outage happened because the certificate had expired.",
+    "timestamp": "2026-03-04",
+}
+
+
+def caused(memory: recollect.Recollect, cause: str) -> set[str]:
+    links = memory.links("b", cause)
+    return {k.target for k in links if k.kind is LinkKind.CAUSES and k.source == cause}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "linked"),
+    [
+        (OUTAGE, REASON, True),
+        ({**OUTAGE, "document_id": "log"}, {**REASON, "document_id": "log", "update_mode": "append"}, True),
+        (OUTAGE, {**REASON, "timestamp": "2026-03-02"}, False),
+        (OUTAGE, {**REASON, "tags": ["private"]}, False),
+        (TEA, REASON, False),
+        ({**OUTAGE, "content": "The outage hit the checkout."}, NAMED, True),
+        (OUTAGE, {**NAMED, "content": "This happened because of heat."}, False),
+        (TEA, NAMED, False),
+    ],
+)  # fmt: skip
+def test_a_cause_told_in_a_later_call_is_linked_to_what_it_explains(
+    memory: recollect.Recollect, before: dict[str, Any], after: dict[str, Any], linked: bool
+) -> None:
+    memory.retain("b", {**BILLING, "timestamp": "2025-01-01"})
+    (effect,) = memory.retain("b", before).ids
+    (cause,) = memory.retain("b", after).ids
+    assert caused(memory, cause) == ({effect} if linked else set())
+
+
+def test_a_word_names_the_last_of_its_kind(memory: recollect.Recollect) -> None:
+    memory.retain("b", BILLING)
+    (last,) = memory.retain("b", {**OUTAGE, "content": "The outage hit the checkout."}).ids
+    (cause,) = memory.retain("b", NAMED).ids
+    assert caused(memory, cause) == {last}
+
+
+def test_a_cause_outlives_no_document_that_is_replaced(memory: recollect.Recollect) -> None:
+    memory.retain("b", {**OUTAGE, "document_id": "log"})
+    (cause,) = memory.retain("b", {**REASON, "document_id": "log"}).ids
+    assert not caused(memory, cause)
 
 
 def test_a_stated_cause_becomes_a_link(memory: recollect.Recollect) -> None:

@@ -260,7 +260,7 @@ def _is_home(raw: str, *, sure: bool) -> bool:
     head = re.sub(r"^the ", "", named[0], flags=re.IGNORECASE).strip(" .,!?").lower()
     kinds = _kinds().get(head, frozenset())
     if kinds or sure:
-        return kinds == {"place"}
+        return kinds == frozenset({"place"})
     return not any(map(str.isdigit, head)) and head.split()[-1] not in common_words()
 
 
