@@ -19,7 +19,7 @@ from recollect.language.terms import (
     terms,
     without_flags,
 )
-from recollect.language.time import QueryTime, TimeRange, read_query
+from recollect.language.time import QueryTime, TimeRange, read_query, without_asking
 from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
 from recollect.types import Window
@@ -230,7 +230,7 @@ def _own(name: str) -> list[str]:
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
     """What is asked besides the time."""
-    return content_terms(_without(text, time))
+    return content_terms(without_asking(_without(text, time), text))
 
 
 def untimed(query: Query) -> str:

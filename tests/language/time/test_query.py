@@ -14,9 +14,28 @@ from recollect.language.time import (
     ground,
     read_query,
     window_for_event,
+    without_asking,
 )
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("rest", "left"),
+    [
+        ("Was ist passiert im ?", "?"),
+        ("Was hat der Zahnarzt gesagt im ?", "Zahnarzt ?"),
+        ("¿Qué hizo el médico en ?", "¿ médico ?"),
+        ("Qu'est-ce qui s'est passé en  ?", "- ?"),
+        ("Cosa ha detto il medico a ?", "medico ?"),
+        ("O que o médico disse em ?", "médico ?"),
+        ("医生说了什么？", "医生 ？"),
+        ("田中さんは何をしましたか？", "田中さん ？"),
+        ("What did the dentist say in ?", "What did the dentist say in ?"),
+    ],
+)
+def test_what_only_asks_is_left_out_and_nothing_else(rest: str, left: str) -> None:
+    assert without_asking(rest, rest).split() == left.split()
 
 
 def only_event(query: str) -> EventAnchor | None:

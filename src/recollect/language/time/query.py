@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from recollect.language.time.calendar import ORDER, unit
-from recollect.language.time.lexicon import Lexicon, Token, fold, languages_of, lexicon, tokens
+from recollect.language.time.lexicon import (
+    Lexicon,
+    Token,
+    fold,
+    languages_of,
+    lexicon,
+    tokens,
+    words_of,
+)
 from recollect.language.time.reader import Cut, cut, read, read_cut
 from recollect.language.time.types import (
     EventAnchor,
@@ -228,6 +237,33 @@ def _between(
     before = [token.word for token in said.tokens if token.end <= first]
     pairs = (entry[1] for word in before for entry in known.entries.get(word, ()))
     return any(("between", None) in each for each in pairs)
+
+
+def without_asking(rest: str, text: str) -> str:
+    """What is left of a query, or of a part of it, without the words that only ask ("Was ist passiert …?"). Of English
+    ones the stop words are left out elsewhere."""
+    said = cut(text)
+    left = list(rest)
+    words = tokens(fold(rest))
+    for language in languages_of(said.folded, said.words):
+        phrases = _asking(language)
+        at = 0
+        while at < len(words):
+            told = tuple(token.word for token in words[at : at + _LONGEST_ASKING])
+            size = next((n for n in range(len(told), 0, -1) if told[:n] in phrases), 0)
+            for token in words[at : at + size]:
+                left[token.start : token.end] = " " * (token.end - token.start)
+            at += max(size, 1)
+    return "".join(left)
+
+
+_LONGEST_ASKING = 8  # tokens: characters, in Chinese and Japanese
+
+
+@cache
+def _asking(language: str) -> frozenset[tuple[str, ...]]:
+    phrases = lexicon(language).cues.get("asking", ())
+    return frozenset(tuple(words_of(phrase)) for phrase in phrases)
 
 
 def _padded(words: list[str]) -> str:
