@@ -693,6 +693,10 @@ def test_asking_what_was_planned_for_a_time_looks_ahead(query: str, start: str) 
         ("Estou livre em 3 de dezembro?", "2026-12-03"),
         ("我12月3日有空吗", "2026-12-03"),
         ("12月3日は空いていますか", "2026-12-03"),
+        ("Was habe ich am Freitag vor?", "2026-11-20"),
+        ("¿Qué tengo el viernes?", "2026-11-20"),
+        ("O que temos na sexta?", "2026-11-20"),
+        ("金曜日に何がありますか？", "2026-11-20"),
     ],
 )
 def test_asking_in_the_present_for_plans_looks_ahead(query: str, start: str) -> None:
@@ -723,6 +727,9 @@ def test_asking_in_the_present_for_plans_looks_ahead(query: str, start: str) -> 
         ("Hatte ich am 3. Dezember Zeit?", "2025-12-03"),
         ("Habe ich am Freitag Anna getroffen?", "2026-11-13"),
         ("Étais-je libre le 3 décembre ?", "2025-12-03"),
+        ("Was hatte ich am Freitag vor?", "2026-11-13"),
+        ("¿Qué notas tengo del viernes?", "2026-11-13"),
+        ("金曜日に何がありましたか？", "2026-11-13"),
     ],
 )
 def test_asking_what_was_or_is_known_looks_back(query: str, start: str) -> None:
