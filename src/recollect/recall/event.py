@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.language.dates import from_micros
+from recollect.language.dates import from_micros, to_micros
 from recollect.language.passage import is_dated
 from recollect.language.terms import query_terms, term_hash
 from recollect.language.time import EventAnchor, Grain, window_for_event
@@ -31,22 +31,36 @@ def locate(
     does not know leaves the window open on its side."""
     held = [(each, found) for each in events if (found := _held(view, embedder, each, allowed))]
     if len(held) == 2 and _reversed(held):
-        held = [
-            (replace(event, relation=other.relation), found)
-            for (event, found), (other, _) in zip(held, held[::-1], strict=True)
-        ][::-1]
+        held = _in_order(view, embedder, held, allowed)
     windows = [_window(event, *found) for event, found in held]
     if not windows:
         return None
-    start = max((each.start for each in windows if each.start), default=None)
-    end = min((each.end for each in windows if each.end), default=None)
-    if start is not None and end is not None and start >= end:  # "after the fire and before it"
+    return windows[0] if len(windows) == 1 else shared(*windows)
+
+
+def shared(one: Window, other: Window) -> Window | None:
+    """What two times have in common; None for "after the fire and before it"."""
+    start = max((each for each in (one.start, other.start) if each), default=None)
+    end = min((each for each in (one.end, other.end) if each), default=None)
+    if start is not None and end is not None and start >= end:
         return None
-    near = windows[0].near if len(windows) == 1 else None
-    return Window(start, end, " and ".join(str(each.text) for each in windows), near)
+    return Window(start, end, f"{one.text} and {other.text}")
 
 
 _Span = tuple[datetime, datetime, Grain]
+
+
+def _in_order(
+    view: View, embedder: Embedder, held: Sequence[tuple[EventAnchor, _Span]], allowed: Filter
+) -> list[tuple[EventAnchor, _Span]]:
+    """Two events of which the second came first: of the first there may have been an earlier one, the outage that
+    was rolled back. If not, they were named the other way round."""
+    (first, later), (second, sooner) = held
+    earlier = _held(view, embedder, first, allowed, by=sooner[0])
+    if earlier is not None:
+        return [(first, earlier), (second, sooner)]
+    swapped = replace(second, relation=first.relation), replace(first, relation=second.relation)
+    return [(swapped[0], sooner), (swapped[1], later)]
 
 
 def _reversed(held: Sequence[tuple[EventAnchor, _Span]]) -> bool:
@@ -61,8 +75,14 @@ def _window(event: EventAnchor, start: datetime, end: datetime, grain: Grain) ->
     return Window(found.start, found.end, f"{event.relation} {event.text} ({start:%Y-%m-%d})", near)
 
 
-def _held(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -> _Span | None:
-    """When it was, by the memory that tells of it."""
+def _held(
+    view: View,
+    embedder: Embedder,
+    event: EventAnchor,
+    allowed: Filter,
+    by: datetime | None = None,
+) -> _Span | None:
+    """When it was, by the memory that tells of it; the last that had begun by then, if there are several."""
     vector = embedder.encode_queries([event.text]).vectors[0]
     terms = held_terms(view, event.text, query_terms(event.text))
     hashes = list(map(term_hash, terms))
@@ -78,9 +98,13 @@ def _held(view: View, embedder: Embedder, event: EventAnchor, allowed: Filter) -
     columns = view.columns(keys)
     known = (likeness >= SURE) | (worded & (cover >= ITS_WORDS))
     known &= _numbered(view, terms, keys)
-    score[(columns.happened_from == NO_TIME) | ~known] = -1
+    known &= columns.happened_from != NO_TIME
+    score[~known] = -1
+    if by is not None:
+        known &= columns.happened_from <= to_micros(by)
+        score = np.where(known, columns.happened_from, NO_TIME)
     best = int(np.argmax(score))
-    if score[best] < 0:
+    if not known[best]:
         return None
     memory = view.load([int(keys[best])])[int(keys[best])]
     # A turn bears the day it was said, or a day that it mentions; what is told with it did not

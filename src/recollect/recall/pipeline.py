@@ -19,7 +19,7 @@ from recollect.recall.answer import Ranked, considered, lowest, packed, result_o
 from recollect.recall.answerable import READ, answerable, asked_for, reason
 from recollect.recall.boost import boost, in_time, stand_back
 from recollect.recall.bridge import bridge
-from recollect.recall.event import locate
+from recollect.recall.event import locate, shared
 from recollect.recall.floors import Lifted, lifted, told_apart
 from recollect.recall.follow import follow
 from recollect.recall.fuse import RRF, WEIGHTED, fuse, with_turns_beside, with_wishes
@@ -56,7 +56,7 @@ from recollect.recall.spelling import as_held
 from recollect.recall.succeed import asked_until, lasting, succeed, yielding
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
-from recollect.recall.understand import Query, by_event, understand, untimed
+from recollect.recall.understand import Query, bounded_by_event, by_event, understand, untimed
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
@@ -172,7 +172,7 @@ def _understood(
         query = as_held(view, understand(request, view.resolver))
     if "temporal" in request.without:
         return replace(query, window=None, parts=())
-    if query.time.events and query.window is None:
+    if bounded_by_event(query):
         return _with_event(with_, view, query, request, line)
     return query
 
@@ -236,7 +236,8 @@ def _with_event(
 ) -> Query:
     """The query with the window that the events in it give."""
     find = partial(locate, view, with_.embedder, query.time.events, request.allowed)
-    window = line.awaited("event", line.start("event", find, here=True))
+    found = line.awaited("event", line.start("event", find, here=True))
+    window = found if found is None or query.window is None else shared(query.window, found)
     return query if window is None else as_held(view, by_event(query, window, view.resolver))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -33,7 +34,7 @@ OPEN = frozenset({
     "summari", "summar", "summaris", "recap", "overview", "list", "show", "give", "remind", "rememb", "know",
     "talk", "discuss", "mention", "said", "say", "note", "memori",
 })  # fmt: skip
-_LEADING = re.compile(r"\b(?:back )?(?:in|on|at|during|of) (?:the )?$", re.IGNORECASE)
+_LEADING = re.compile(r"\b(?:back )?(?:in|on|at|during|of|between) (?:the )?$", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
 _QUESTION = re.compile(
@@ -171,6 +172,21 @@ def _side(text: str) -> int:
     return (effect is not None) - (cause is not None)
 
 
+def bounded_by_event(query: Query) -> bool:
+    """Whether an event is to be looked up for when it was. Beside a time that is named, one that bounds it: "in June
+    after the trip", and not "after the trip in June"."""
+    events, window = query.time.events, query.window
+    if window is None or not events:
+        return bool(events)
+    times = [each.span for each in query.time.expressions if each.range]
+    return not query.parts and all(
+        event.relation in ("before", "after", "since", "until")
+        and event.offset is None
+        and not any(event.span[0] <= start < event.span[1] for start, _ in times)
+        for event in events
+    )
+
+
 def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     """The query with the window that its events give. Where besides the event hardly more than
     somebody is named ("What did Alice do before she joined Google?"), the words of the event have
@@ -180,10 +196,9 @@ def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
     events = query.time.events
     relations = {event.relation for event in events}
     dated = replace(dated, former=dated.former or relations == {"before"})
-    text = query.text
-    for start, end in (event.span for event in reversed(events)):
-        text = f"{text[:start].rstrip()} {text[end:].lstrip()}".strip()
-    named = _named(text, resolver)
+    text = _without(query.text, [event.span for event in events])
+    told = [e.span for e in query.time.expressions if e.event is None or e.event in events]
+    named = _named(_without(query.text, told), resolver)
     if not OPEN.issuperset(content_terms(named.rest)):
         return dated
     alone = not named.names and _LOOKS_BACK.search(text) is not None
@@ -230,18 +245,21 @@ def _own(name: str) -> list[str]:
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
     """What is asked besides the time."""
-    return content_terms(without_asking(_without(text, time), text))
+    return content_terms(without_asking(_without(text, _spans(time)), text))
 
 
 def untimed(query: Query) -> str:
     """The query without its times: "Who was CTO in March?" is "Who was CTO ?"."""
-    return _without(query.text, query.time)
+    return _without(query.text, _spans(query.time))
 
 
-def _without(text: str, time: QueryTime) -> str:
+def _spans(time: QueryTime) -> list[tuple[int, int]]:
+    return [expression.span for expression in time.expressions]
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     rest = list(text)
-    for expression in time.expressions:
-        start, end = expression.span
+    for start, end in spans:
         leading = _LEADING.search(text, 0, start)
         start = start if leading is None else leading.start()
         rest[start:end] = " " * (end - start)

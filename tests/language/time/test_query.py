@@ -526,6 +526,39 @@ def test_two_events_bound_a_time(
 
 
 @pytest.mark.parametrize(
+    ("query", "event", "start", "end"),
+    [
+        (
+            "What happened between March 5 and the launch?",
+            ("until", "the launch"),
+            "2026-03-05",
+            None,
+        ),
+        (
+            "What happened between the launch and March 5?",
+            ("since", "the launch"),
+            None,
+            "2026-03-06",
+        ),
+        ("What happened between the launch and now?", ("since", "the launch"), None, None),
+        (
+            "What happened in March after the launch?",
+            ("after", "the launch"),
+            "2026-03-01",
+            "2026-04-01",
+        ),
+    ],
+)
+def test_an_event_and_a_date_bound_a_time(
+    query: str, event: tuple[str, str], start: str | None, end: str | None
+) -> None:
+    read = read_query(query, NOW)
+    assert [(each.relation, each.text) for each in read.events] == [event]
+    window = TimeRange(day(start) if start else None, day(end) if end else None)
+    assert read.window == (window if start or end else None)
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "What is between the house and the station?",

@@ -72,30 +72,49 @@ def _between(
     compares = not lexicon.cues.get("comparing", frozenset()).isdisjoint(rest)
     if related or compares or not any(is_past(word, lexicon) for word in rest):
         return ()
-    if any(taken[place:end]):
-        return ()
     for at in range(place + 2, end - 1):
+        if words[at] not in lexicon.cues.get("event_and", ()):
+            continue
         sides = (tokens[place + 1 : at], tokens[at + 1 : end])
-        if words[at] in lexicon.cues.get("event_and", ()) and _two_events(text, *sides, lexicon):
-            spans = (
-                (tokens[place].start, tokens[at - 1].end),
-                (tokens[at].start, tokens[end - 1].end),
-            )
-            return tuple(
-                EventAnchor(text[side[0].start : span[1]], relation, None, span)
-                for side, relation, span in zip(sides, _ENDS, spans, strict=True)
-            )
+        read = (taken[place + 1 : at], taken[at + 1 : end])
+        dated = (all(read[0]), all(read[1]) or _is_now(words[at + 1 : end], lexicon))
+        partly = any(any(part) and not all(part) for part in read)  # "the outage on Monday"
+        if partly or all(dated) or not _two_events(text, sides, dated, lexicon):
+            continue
+        spans = (
+            (tokens[place].start, tokens[at - 1].end),
+            (tokens[at].start, tokens[end - 1].end),
+        )
+        return tuple(
+            EventAnchor(text[side[0].start : span[1]], relation, None, span)
+            for side, relation, span, date in zip(sides, _ENDS, spans, dated, strict=True)
+            if not date
+        )
     return ()
+
+
+def _is_now(words: list[str], lexicon: Lexicon) -> bool:
+    """What reaches to now has no end to be looked up, nor one that a window would need."""
+    phrases = lexicon.entries.get(words[0], ())
+    return any(
+        phrase == tuple(words) and any(kind == "NOW" for kind, _ in pairs)
+        for phrase, pairs in phrases
+    )
 
 
 _ENDS: tuple[Relation, Relation] = ("since", "until")
 
 
-def _two_events(text: str, first: list[Token], second: list[Token], lexicon: Lexicon) -> bool:
-    """The second may go without the article of the first: "the outage and rollback". Names alone are people."""
+def _two_events(
+    text: str, sides: tuple[list[Token], list[Token]], dated: tuple[bool, bool], lexicon: Lexicon
+) -> bool:
+    """Or an event and a date. The second may go without the article of the first: "the outage and rollback". Names
+    alone are people."""
+    first, second = sides
     articles = lexicon.cues.get("event_start", frozenset())
-    if not all(_between_tells(text, side, lexicon) for side in (first, second)):
-        return len(first) > 1 and first[0].word in articles and len(second) == 1
+    pairs = zip(sides, dated, strict=True)
+    if not all(date or _between_tells(text, side, lexicon) for side, date in pairs):
+        return not any(dated) and len(first) > 1 and first[0].word in articles and len(second) == 1
     return True
 
 

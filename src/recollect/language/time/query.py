@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from recollect.language.time.calendar import ORDER, unit
@@ -37,7 +38,7 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     said = cut(text)
     languages = languages_of(said.folded, said.words)
     known = lexicon(languages[0])
-    expressions = _apart(read_cut(said, anchor, languages), known, anchor)
+    expressions = _beside(_apart(read_cut(said, anchor, languages), known, anchor), known)
     dated = [(each, period) for each in expressions if (period := _asked_period(each, anchor))]
     # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
     wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
@@ -69,6 +70,22 @@ def _events(
         joined = known.cues.get("event_and", frozenset()).issuperset(gap)
         return tuple(told[: 1 + joined])
     return tuple(told)
+
+
+def _beside(expressions: tuple[TimeExpression, ...], known: Lexicon) -> tuple[TimeExpression, ...]:
+    """ "Between March and the launch": a date that is one end, beside an event that is the other, has none itself."""
+    found = list(expressions)
+    for at, (first, second) in enumerate(pairwise(expressions)):
+        until, since = second.event, first.event
+        if first.range and until and _opens_with(second, known, "event_and"):
+            found[at] = replace(first, range=replace(first.range, end=None))
+        if second.range and since and _opens_with(first, known, "event_between"):
+            found[at + 1] = replace(second, range=replace(second.range, start=None))
+    return tuple(found)
+
+
+def _opens_with(each: TimeExpression, known: Lexicon, cue: str) -> bool:
+    return tokens(fold(each.text))[0].word in known.cues.get(cue, ())
 
 
 def _asked_period(expression: TimeExpression, anchor: datetime) -> TimeRange | None:
