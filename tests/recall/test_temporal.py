@@ -429,6 +429,14 @@ def test_two_events_bound_the_window(
     assert tuple(each and f"{each:%Y-%m-%d}" for each in bounds) == (start, end)
 
 
+def test_what_was_when_something_was_told_is_of_that_day(memory: Recollect) -> None:
+    memory.retain("moved", {"text": "We moved to Hamburg.", "timestamp": "2026-07-01T10:00:00Z"})
+    query = "What did we eat when we moved to Hamburg?"
+    window = memory.recall("moved", query, query_timestamp=ANCHOR).window
+    assert window is not None and window.start is not None and window.end is not None
+    assert (f"{window.start:%m-%d %H}", f"{window.end:%m-%d %H}") == ("07-01 00", "07-02 00")
+
+
 def test_between_two_events_is_the_pair_that_follow_each_other(memory: Recollect) -> None:
     told = [
         {

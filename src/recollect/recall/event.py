@@ -15,6 +15,7 @@ from recollect.language.passage import is_dated
 from recollect.language.terms import query_terms, term_hash
 from recollect.language.time import EventAnchor, Grain, window_for_event
 from recollect.models.base import Embedder
+from recollect.recall.boost import DAY
 from recollect.recall.spelling import held_terms
 from recollect.storage.base import NO_TIME, Filter, Keys, View
 from recollect.types import Window
@@ -113,6 +114,9 @@ def _held(
         return None
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
     began, until = int(columns.happened_from[best]), int(columns.happened_until[best])
+    if event.relation == "during" and until <= began:  # told at a moment: of what was with it, the day
+        began -= began % DAY
+        until = began + DAY
     # What is after a moment does not begin with it.
     return from_micros(began), from_micros(max(until, began + 1)), grain
 

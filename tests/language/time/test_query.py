@@ -451,6 +451,21 @@ def test_a_number_tells_an_event(query: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("query", "text"),
     [
+        ("How long after the surgery could I run again?", "the surgery"),
+        ("After the surgery did I go to physio?", "the surgery"),
+        ("When I was in Rome what did I eat?", "I was in Rome"),
+        ("What broke after we did it?", "we did it"),
+        ("What changed after you told me what was wrong?", "you told me what was wrong"),
+    ],
+)
+def test_an_event_ends_where_the_question_goes_on(query: str, text: str) -> None:
+    event = only_event(query)
+    assert event is not None and event.text == text
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
         ("What have I done since I joined Airbus?", "I joined Airbus"),
         ("What changed since we left?", "we left"),
         ("What can I cook, since I am vegan?", None),

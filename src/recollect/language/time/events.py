@@ -142,12 +142,26 @@ def _event_at(
 
 def _clause_end(tokens: list[Token], words: list[str], lexicon: Lexicon, at: int) -> int:
     """Where a clause that begins here ends: another event may follow, "after the outage and before the rollback"."""
+    begun = at
     while at < len(words) and not _ends(tokens, at):
+        if at > begun and _asks_on(words[at : at + 3], lexicon):
+            break
         joins = words[at] in lexicon.cues.get("event_and", ())
         if joins and at + 1 < len(words) and _relation(words, lexicon, at + 1)[0] is not None:
             break
         at += 1
     return at
+
+
+def _asks_on(words: list[str], lexicon: Lexicon) -> bool:
+    """ "How long after the surgery could I run?", "When I was in Rome what did I eat?": the question goes on."""
+    if not lexicon.tense or len(words) < 2:
+        return False
+    did, subjects = lexicon.tense["did"], lexicon.cues.get("event_subject", frozenset())
+    if words[0] in ("what", "how", "why"):
+        return words[1] == "did" or words[1] in lexicon.tense["do"] or _asks_on(words[1:], lexicon)
+    asks = words[0] in did or words[0] in lexicon.cues.get("event_not_before", ())
+    return (asks or words[0] == "could") and words[1] in subjects - {"it"}
 
 
 def _ends(tokens: list[Token], at: int) -> bool:
