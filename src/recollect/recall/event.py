@@ -114,7 +114,9 @@ def _held(
         return None
     grain = Grain(memory.occurred_grain) if memory.occurred_grain else Grain.DAY
     began, until = int(columns.happened_from[best]), int(columns.happened_until[best])
-    if event.relation == "during" and until <= began:  # told at a moment: of what was with it, the day
+    if (
+        event.relation == "during" and until <= began
+    ):  # told at a moment: of what was with it, the day
         began -= began % DAY
         until = began + DAY
     # What is after a moment does not begin with it.
