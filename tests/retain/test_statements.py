@@ -65,6 +65,14 @@ def test_the_agents_names_can_be_given() -> None:
         "Gym.",
         "Dentist appointment",
         "No incidents.",
+        "BP 122/80.",
+        "Weight: 81.4 kg",
+        "Lunch with Eva.",
+        "Call with the landlord",
+        "Rain all day.",
+        "Worked from home.",
+        "Felt dizzy.",
+        "Swimming with the kids.",
     ],
 )
 def test_happenings_are_events(text: str) -> None:
@@ -102,6 +110,14 @@ def test_happenings_are_events(text: str) -> None:
         "Gym every Monday.",
         "Married.",
         "Engaged to Bob.",
+        "Worked at Google.",
+        "Swimming pool in the garden.",
+        "Coffee with milk.",
+        "Lunch with Eva every Friday",
+        "Working with the Atlas team.",
+        "Meeting room 5",
+        "Temperature sensor in room 5",
+        "Nothing with walnuts.",
     ],
 )
 def test_lasting_things_are_no_events(text: str) -> None:

@@ -156,6 +156,7 @@ def test_a_weekday_with_its_date_needs_no_tense(text: str, start: str) -> None:
     [
         ("Am 3. Dezember habe ich einen Termin beim Zahnarzt.", "2026-12-03"),
         ("Im Januar ziehen wir um.", "2027-01-01"),
+        ("Oma kommt am Samstag.", "2026-11-21"),
         ("Le 3 décembre j'ai un rendez-vous.", "2026-12-03"),
         ("Nous partons en janvier.", "2027-01-01"),
         ("El 3 de diciembre tengo cita con el médico.", "2026-12-03"),

@@ -54,7 +54,9 @@ def _without_tenses(words: list[Token], known: Lexicon) -> Direction:
     """Of a sentence in a language without a table of tenses: what is not seen to be past or to come is nearest."""
     if looks_ahead(words, known):
         return "future"
-    return "past" if looks_back(words, known) else "near"
+    if looks_back(words, known):
+        return "past"
+    return "future" if looks_ahead(words, known, "present") else "near"
 
 
 def looks_back(words: list[Token], known: Lexicon) -> bool:
