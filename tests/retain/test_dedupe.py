@@ -115,6 +115,15 @@ def test_values_given_in_one_call_are_ordered_by_their_time(memory: recollect.Re
     assert [memory.load("b", i).state.value for i in ids] == ["superseded", "active", "superseded"]
 
 
+@pytest.mark.parametrize(("said", "superseded"), [("2026-04-02", True), ("2026-04-20", False)])
+def test_only_what_is_yet_to_come_can_be_moved(
+    memory: recollect.Recollect, said: str, superseded: bool
+) -> None:
+    memory.retain("b", {"content": "The release is on Friday.", "timestamp": "2026-03-31"})
+    result = memory.retain("b", {"content": "The release was moved to Monday.", "timestamp": said})
+    assert bool(result.superseded) is superseded
+
+
 def test_values_seen_by_others_do_not_supersede(memory: recollect.Recollect) -> None:
     old = memory.retain("b", {"text": "Alice works at Google", "tags": ["hr"]}).ids[0]
     memory.retain("b", {"text": "Alice works at Meta", "tags": ["gossip"]})

@@ -21,7 +21,7 @@ from recollect.language.entities.gazetteer import (
 from recollect.language.sentences import sentences
 from recollect.retain.sameness import lemma, normalise
 
-__all__ = ["Slot", "contradicts", "slot"]
+__all__ = ["TIMES", "Slot", "contradicts", "slot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Slot:
     subject: str
     relation: str
     value: str
+    changed: bool = False  # whether it says that there was another value
 
 
 _OPENING = re.compile(
@@ -111,12 +112,24 @@ _LEFT = (
     r"(?: (?:my|his|her|their|the) (?:old |previous )?(?:job|position|role|post|company))?"
     r"(?:(?: at| with)? (?-i:[A-Z])[\w.&'’-]*(?: (?-i:[A-Z])[\w.&'’-]*){0,3})?,?"
 )
+# When something takes place: an hour, a weekday or a day of a month. Each is an attribute of its own.
+_WHEN = (
+    r"(?P<value>\d{1,2}:\d\d(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\.?|noon|midnight"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?) \d{1,2}(?:st|nd|rd|th)?)(?: now| instead)?[.!]?$"
+)
+_HAPPENING = r"(?P<subject>(?:(?:the|my|our|(?-i:[A-Z])[\w-]*['’]s) )?[\w-]+(?: (?!is\b|was\b|moved\b)[\w-]+){0,3}?)"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     # Somebody's attribute, and changes of it.
     ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_IS} {_VALUE}"),
     ("favorite {attribute}", rf"^(?P<value>[^,]+?){_IS} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_IS}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
     ("{attribute}", rf"^(?P<who>I|(?-i:[A-Z])[\w.'’-]*(?: (?-i:[A-Z])[\w.'’-]*)?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
+    # When it is. Only what tells of a change replaces it: there may be two meetings.
+    ("when", rf"^{_HAPPENING}(?: (?:is|are|was|were)(?: now)?(?: (?:scheduled|set|planned))?| takes place| starts)(?: at| on| for) {_WHEN}"),
+    ("when", rf"^{_HAPPENING}(?: (?:is|are|was|were|has been|have been|got|gets|is being))? (?:moved|pushed|rescheduled|postponed|shifted|brought forward)(?: back| forward| up)?(?: from [^.]+?)? to {_WHEN}"),
+    ("when", rf"^(?:I|we|(?-i:[A-Z])[\w'’-]*)(?: have| has|['’]ve)?{_ADVERB} (?:moved|pushed|rescheduled|postponed|shifted|brought) {_HAPPENING}(?: back| forward| up)?(?: from [^.]+?)? to {_WHEN}"),
     # Work, school, home.
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
@@ -128,6 +141,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("home", rf"^{_SUBJECT}{_BE} (?:living|based) in {_PROPER}"),
     ("home", rf"^{_SUBJECT}(?: has| have|['’]ve)?{_ADVERB} (?:moved|relocated)(?: (?:back|from (?-i:[A-Z])[\w ]+?|out|over))? to {_PROPER}"),
     # People.
+    ("manager", rf"^{_SUBJECT}{_ADVERB} reports? to {_PROPER}"),
+    ("{attribute}", rf"^(?P<value>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?){_IS} (?P<owner>the|our|my) (?:new )?(?P<attribute>ceo|cto|cfo|team lead|maintainer)(?: of (?P<of>(?:the )?[\w-]+(?: [\w-]+)?))?[.!]?$"),
     ("age", rf"^{_SUBJECT}{_BE} (?P<value>\d{{1,3}})(?: years? old| y/?o)?[.!]?$"),
     ("age", rf"^{_SUBJECT}(?:{_ADVERB} turned| just turned) (?P<value>\d{{1,3}})\b(?! (?:pages|around|left|right))"),
     ("partner", rf"^{_SUBJECT}(?:{_BE} (?:married to|engaged to|dating|going out with|in a relationship with)|{_ADVERB} (?:married|got (?:married|engaged) to|started dating)) {_PROPER}"),
@@ -137,6 +152,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) as (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) as (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("version", rf"^{_SUBJECT}(?: (?:runs|is running|is (?:now )?(?:on|at)|uses)| (?:was|has been|got) (?:upgraded|updated|bumped|migrated|downgraded)(?: from .+?)? to| upgraded(?: from .+?)? to)(?: version)? (?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
+    ("port", rf"^{_SUBJECT}(?:{_ADVERB} (?:runs|listens)|{_BE}(?: (?:running|listening))?) on port (?P<value>\d+)(?: now)?[.!]?$"),
+    ("version", r"^(?:I|we)(?: (?:use|run|are (?:now )?on)|['’]re (?:now )?on) (?P<subject>(?-i:[A-Z])[\w+#-]*(?: (?-i:[A-Z])[\w+#-]*)?) (?:version )?(?P<value>v?\d+(?:\.\d+)*)(?: now)?[.!]?$"),
     ("version", rf"^(?:I|we|{_NAME}) (?:upgraded|updated|bumped|migrated|downgraded) (?P<subject>(?:the |our |my )?[\w-]+(?: [\w-]+)?)(?: from .+?)? to (?:version )?(?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
     ("status", rf"^{_SUBJECT}{_BE} (?P<value>open|closed|on|off|up|down|online|offline|active|inactive|enabled|disabled|done|blocked|in progress|pending|approved|rejected|live|deprecated|merged|resolved|fixed|broken|available|unavailable|cancell?ed|completed?|finished|retired|unemployed|pregnant|sold out)[.!]?$"),
 )  # fmt: skip
@@ -183,8 +200,8 @@ _BRITISH = re.compile(r"\b(col|flav|fav|neighb|behavi)our(?=\b|ite)")
 _QUALIFIERS = re.compile(r"^(?:new|current|latest|official|main|primary) ")
 _TRIGGER = re.compile(
     r"\b(?:is|am|are|works?|working|join(?:ed)?|started|lives?|living|moved|relocated|resides?|settled|turned|married"
-    r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set"
-    r"|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
+    r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set|reports?|listens?|use|run|starts|takes"
+    r"|postponed|shifted|brought|was|were|has|have|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
     r"|goes|based|employed|pushed|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|reset)\b|['’](?:s|m|re)\b",
 )
 
@@ -248,7 +265,22 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
         relation = relation.format(attribute=_attribute(attribute))
         if _NO_VALUE.match(raw) or not _has_form(relation, raw):
             return None
-    return Slot(subject, relation, value)
+    if relation == "when":
+        relation = _kind_of_time(value)
+    return Slot(subject, relation, value, _CHANGED.search(match.string) is not None)
+
+
+_CHANGED = re.compile(
+    r"\b(?:now|instead|moved|pushed|rescheduled|postponed|shifted|brought)\b", re.IGNORECASE
+)
+# The relations that say when something takes place.
+TIMES = ("hour", "weekday", "day")
+
+
+def _kind_of_time(value: str) -> str:
+    if value.endswith("day"):
+        return "weekday"
+    return "day" if value[0].isalpha() and any(map(str.isdigit, value)) else "hour"
 
 
 def _is_home(raw: str, *, sure: bool) -> bool:
@@ -355,6 +387,8 @@ def _named(raw: str, speaker: str | None) -> str | None:
 def contradicts(old: Slot, new: Slot) -> bool:
     """Whether the two cannot both hold: one attribute, two values, neither part of the other."""
     if (old.subject, old.relation) != (new.subject, new.relation):
+        return False
+    if new.relation in TIMES and not new.changed:
         return False
     one = {lemma(word) for word in old.value.split()}
     other = {lemma(word) for word in new.value.split()}

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from typing import Literal
 
 from recollect.retain.sameness import nearly_same, normalise
-from recollect.retain.slots import Slot, contradicts, slot
+from recollect.retain.slots import TIMES, Slot, contradicts, slot
 from recollect.retain.stance import Stance, stance
 
 __all__ = [
+    "TIMES",
     "Slot",
     "Stance",
     "contradicts",
