@@ -257,6 +257,8 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
     subject = _named("I", speaker) if ours else _subject(groups, speaker)
     if subject is None or (relation == "home" and not _is_home(raw, sure=ours)):
         return None
+    if relation == "home" and _VISIT.match(rest):
+        return None
     joined = relation == "employer" and _JOINED.search(match.string[: match.start("value")])
     if joined and raw.split()[0].lower() in _lower_names():  # "joined Bob for lunch"
         return None
@@ -281,6 +283,12 @@ def _kind_of_time(value: str) -> str:
     if value.endswith("day"):
         return "weekday"
     return "day" if value[0].isalpha() and any(map(str.isdigit, value)) else "hour"
+
+
+_VISIT = re.compile(
+    r"\s*for (?:the|a|an|\d+) (?:long )?(?:weekend|nights?|days?|weeks?|summer|winter|holidays)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_home(raw: str, *, sure: bool) -> bool:

@@ -130,7 +130,8 @@ _SHARED = (
     r" (?:(?-i:[A-Z])[\w'’-]*|(?:my|the|our) [\w'’-]+)(?:(?:,| and| from| at| in) [\w'’-]+){0,4}"
 )
 _DAILY = re.compile(
-    rf"\W*(?:{_AROUND}\W+)*{_OF_A_DAY}(?:\W+(?:{_AROUND}|{_OF_A_DAY}))*\W*"
+    r"\W*(?:I(?:['’]m| am| feel| have| got|['’]ve got) (?!working|insomnia|no\b))?"
+    rf"(?:{_AROUND}\W+)*{_OF_A_DAY}(?:\W+(?:{_AROUND}|{_OF_A_DAY}))*\W*"
     rf"|\W*(?:{_MEASURED}|{_SHARED})\W*"
     r"|\W*(?:[\w'’-]+ ){1,3}?(?:(?:is|was|am|are) |[’'][sm] )?(?:out|off) (?:sick|ill)(?: again)?\W*",
     re.IGNORECASE,
