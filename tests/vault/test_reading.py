@@ -140,6 +140,32 @@ def test_a_daily_note_was_told_on_its_day(memory: Recollect, obsidian: Path, run
     assert by_title(memory, "2026-11-02").mentioned_at == datetime(2026, 11, 2, tzinfo=UTC)
 
 
+def test_each_entry_of_a_daily_note_is_of_that_day_or_of_its_own(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "2026-11-12.md").write_text(
+        "- Met Carol. The Atlas launch moves to January.\n- Bought a bike helmet for Mia.\n"
+    )
+    run()
+    held = {m.text: m for m in memory.memories(BANK)}
+    helmet = held["Bought a bike helmet for Mia."]
+    assert (helmet.occurred_start, helmet.mentioned_at) == (
+        None,
+        datetime(2026, 11, 12, tzinfo=UTC),
+    )
+    launch = held["Met Carol. The Atlas launch moves to January."]
+    assert launch.occurred_start == datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def test_a_daily_note_with_a_title_of_its_own_is_one_memory(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    text = "- Met Carol.\n- Bought a bike helmet for Mia."
+    (vault / "2026-11-12.md").write_text(f"---\ntitle: A good day\n---\n{text}\n")
+    run()
+    assert [m.text for m in memory.memories(BANK)] == [text]
+
+
 def test_settings_and_attachments_are_ignored(memory: Recollect, obsidian: Path, run: Run) -> None:
     assert run().notes == 5
     assert not any("not a note" in m.text for m in memory.memories(BANK))

@@ -30,6 +30,7 @@ _MARKDOWN = re.compile(
     r"(?<!!)\[[^\[\]\n]*\]\(<?([^()\s<>]+?\.(?:md|markdown))(?:#[^()\s]*)?>?\)", re.I
 )
 _TAG = re.compile(r"(?<![\w/&#])#([\w/-]*[^\W\d][\w/-]*)")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _URL = re.compile(r"\b\w+://\S+")
 _HEADING = re.compile(r"\A\s*# +(.+?)[ #]*$", re.MULTILINE)
 RELATED, WEIGHT = 1.0, 0.7
@@ -47,6 +48,11 @@ class Note:
     @property
     def name(self) -> str:
         return PurePosixPath(self.path).stem
+
+    @property
+    def is_daily(self) -> bool:
+        """Called by a day and nothing else, as diaries are."""
+        return _DAY.fullmatch(self.name) is not None
 
     @cached_property
     def body(self) -> str:
