@@ -111,7 +111,7 @@ def documents(
     limit: Limit = 100,
     after: After = None,
 ) -> None:
-    """The documents of a bank, those written last first, or one with its text."""
+    """The documents of a bank, written last first, or one with its text."""
     from recollect.cli.output import emit, minute, printable
     from recollect.cli.tables import show_table
 

@@ -178,7 +178,11 @@ def window_text(window: Window) -> str:
 # --- explain, why ----------------------------------------------------------------------------
 
 
+_CHANGES_NOTHING = {"sum": 0.0, "product": 1.0}
+
+
 def explanation_tree(explanation: Explanation) -> Tree:
+    """Without what changes nothing: of a score's many signals most are 0. JSON holds them all."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -187,11 +191,25 @@ def explanation_tree(explanation: Explanation) -> Tree:
         return text.append(f"  {flat(node.label)}", style="not bold")
 
     def grow(tree: Tree, node: Explanation) -> Tree:
-        for detail in node.details:
+        silent = [d for d in node.details if _changes_nothing(d, node)]
+        for detail in (
+            node.details if len(silent) < 2 else [d for d in node.details if d not in silent]
+        ):
             grow(tree.add(label(detail)), detail)
+        if len(silent) > 1:
+            tree.add(
+                Text(
+                    f"{silent[0].value:.4f}  each of {len(silent)} others (--json names them)",
+                    style="dim",
+                )
+            )
         return tree
 
     return grow(Tree(label(explanation), guide_style="dim"), explanation)
+
+
+def _changes_nothing(detail: Explanation, node: Explanation) -> bool:
+    return not detail.details and detail.value == _CHANGES_NOTHING.get(node.operation)
 
 
 def draw_why(answer: Why) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 
 from recollect.cli.app import app
-from recollect.cli.output import any_locale, error_lines, error_object, printable
+from recollect.cli.output import any_locale, error_lines, error_object, talk
 from recollect.errors import ConfigError, InvalidInput, NotFound, RecollectError
 
 FAILED, UNUSABLE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
@@ -121,4 +121,4 @@ def _say(given: Sequence[str], kind: str, message: str, hint: str | None) -> Non
     if "--json" in before_rest:
         sys.stderr.write(error_object(kind, message, hint) + "\n")
     else:
-        sys.stderr.write(printable(error_lines(message, hint)) + "\n")
+        talk(error_lines(message, hint))

@@ -207,6 +207,18 @@ class Why:
             "explanation": self.explanation.as_dict() if self.explanation else None,
         }
 
+    def __str__(self) -> str:
+        """The verdict, a line a stage, and the tree of numbers."""
+        place = f"returned as number {self.rank}" if self.returned else f"left at {self.left_at}"
+        width = max((len(s.stage) for s in self.stages), default=0)
+        lines = [
+            f"{'✓' if s.passed else '✗'}  {s.stage:{width}}  {s.says}"
+            + (f"; needed: {s.needed}" if s.needed else "")
+            for s in self.stages
+        ]
+        tree = [] if self.explanation is None else [str(self.explanation)]
+        return "\n".join([f"{self.query}: {place}", *lines, *tree])
+
     def _repr_html_(self) -> str:
         """For notebooks: the verdict, a row a stage, and the tree of numbers."""
         place = f"returned as number {self.rank}" if self.returned else f"left at {self.left_at}"
