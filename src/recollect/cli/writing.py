@@ -16,6 +16,8 @@ from recollect.cli.telling import Authored, Said
 if TYPE_CHECKING:
     from recollect.types import RetainResult
 
+LISTED = 20  # ids shown to a person; a program gets them all
+
 
 def retain(
     session: Session,
@@ -78,7 +80,7 @@ def _items(
 def _retain(
     session: Session, bank: str, items: list[dict[str, Any]], shared: dict[str, Any]
 ) -> None:
-    from recollect.cli.output import emit, rows, talk
+    from recollect.cli.output import emit, rows, talk, terminal
     from recollect.cli.progress import progress_bar
 
     with session.open() as memory, progress_bar(f"retaining into {bank}") as progress:
@@ -87,7 +89,10 @@ def _retain(
         emit(retain_dict(result))
         return
     new = set(result.new)
-    rows((memory_id, "new" if memory_id in new else "known") for memory_id in result.ids)
+    first = result.ids[:LISTED] if terminal() else result.ids
+    rows((memory_id, "new" if memory_id in new else "known") for memory_id in first)
+    if len(first) < len(result.ids):
+        talk(f"… and {len(result.ids) - len(first):,} more: recollect memories {bank}")
     for part in result.degraded:
         talk(f"degraded: {part.part}: {part.reason}")
     talk(told(result))
