@@ -98,8 +98,8 @@ def read_json(raw: bytes, path: Path) -> list[dict[str, Any]]:
     if not given or not all(_FORMS & entry.keys() for entry in given):
         raise InvalidInput(
             f"{path} holds something else than items to retain",
-            hint="give an export of Telegram or Slack, messages with role and content, or items with content, text, "
-            "turns or facts",
+            hint="give an export of Telegram, Slack, ChatGPT or Claude, messages with role and content, or items with "
+            "content, text, turns or facts",
         )
     return given
 
