@@ -63,7 +63,7 @@ def supersede(
 ) -> None:
     """Mark a memory as replaced by another."""
     with session.open_existing() as memory:
-        _told(session, memory.supersede(bank, memory_id, by), f"superseded by {by}:")
+        _told(session, memory.supersede(bank, memory_id, by), f"superseded by {by}")
 
 
 def restore(session: Session, bank: Bank, memory_id: MemoryId) -> None:
@@ -132,7 +132,7 @@ def reinforce(
         )
     with session.open_existing() as memory:
         moved = memory.reinforce(bank, memory_id, cast("Evidence", evidence))
-        _told(session, moved, f"confidence is now {moved.confidence or 0:.2f}:")
+        _told(session, moved, f"confidence is now {moved.confidence or 0:.2f}")
 
 
 def _told(session: Session, memory: Memory, what: str) -> None:
@@ -142,4 +142,4 @@ def _told(session: Session, memory: Memory, what: str) -> None:
     if session.json:
         emit(memory_dict(memory))
     else:
-        talk(f"{what} {memory.text}")
+        talk(f"{what}: {memory.text}")
