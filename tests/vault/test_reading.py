@@ -157,6 +157,34 @@ def test_each_entry_of_a_daily_note_is_of_that_day_or_of_its_own(
     assert launch.occurred_start == datetime(2027, 1, 1, tzinfo=UTC)
 
 
+def test_each_line_of_a_daily_note_that_is_a_sentence_is_an_entry(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    lines = [
+        "Dentist on Thursday.",
+        "The kiln is called Vesuv. #pottery",
+        "A long thought",
+        "goes on here.",
+    ]
+    note = vault / "2026-11-12.md"
+    note.write_text("\n".join(lines))
+    run()
+    assert {m.text for m in memory.memories(BANK)} == {*lines[:2], "A long thought\ngoes on here."}
+    assert note.read_text() == "\n".join(lines) and not run().changed
+
+
+def test_what_was_corrected_in_the_bank_is_corrected_in_the_line_of_a_daily_note(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    note = vault / "2026-11-12.md"
+    note.write_text("The kiln is called Vesuv.\nBen came by.\n")
+    run()
+    (kiln,) = (m for m in memory.memories(BANK) if "kiln" in m.text)
+    memory.update(BANK, kiln.id, text="The kiln is called Etna.")
+    run()
+    assert note.read_text() == "The kiln is called Etna.\nBen came by.\n"
+
+
 def test_a_daily_note_with_a_title_of_its_own_is_one_memory(
     memory: Recollect, vault: Path, run: Run
 ) -> None:
