@@ -99,7 +99,7 @@ def _pictures(out: Console, hits: Sequence[Hit], wanted: Sequence[str], *, expla
         if explain and hit.explanation is not None:
             from rich.padding import Padding
 
-            out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 5)))
+            out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 5), expand=False))
 
 
 def _picture(
@@ -120,7 +120,7 @@ def _picture(
     line.append(hit.band.value, style=band)
     line.append("  linked to a hit" if hit.hop else "", style="dim")
     out.print(line)
-    out.print(Padding(_body(hit, wanted), (0, 0, 0, 5)))
+    out.print(Padding(_body(hit, wanted), (0, 0, 0, 5), expand=False))
 
 
 def _body(hit: Hit, wanted: Sequence[str]) -> Table:
