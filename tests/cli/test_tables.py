@@ -41,6 +41,11 @@ def test_and_below_where_there_is_none(shown) -> None:
     assert " ".join(" ".join(lines[2:4]).split()) == TEXT
 
 
+def test_a_table_without_lines_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show_table(("id", "text"), [], none="alice has no such memory")
+    assert capsys.readouterr() == ("", "alice has no such memory\n")
+
+
 class _Terminal(StringIO):
     def isatty(self) -> bool:
         return True

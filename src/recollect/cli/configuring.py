@@ -19,7 +19,7 @@ def configure(
     ] = None,
 ) -> None:
     """Show or change the settings of a bank. It is made if it is not there."""
-    from recollect.cli.output import emit
+    from recollect.cli.output import emit, talk
     from recollect.cli.tables import show_fields
 
     changes = dict(_setting(text) for text in settings or ())
@@ -29,6 +29,10 @@ def configure(
             held = memory.configure_bank(bank, changes, merge=True)
     out = {"bank": held.id, **held.config}
     emit(out) if session.json else show_fields(out)
+    if not held.config and not session.json:
+        talk(
+            f"no settings of its own; for example: recollect configure {bank} enable_reranking=false"
+        )
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -95,6 +95,7 @@ def list_(session: Session) -> None:
             )
             for key in found
         ],
+        none="there are no keys; recollect keys create NAME makes one",
     )
 
 

@@ -87,7 +87,8 @@ def memories(
     if session.json:
         emit([memory_dict(m) for m in found])
         return
-    show_table(("id", "type", "state", "date", "text"), [_memory_line(m) for m in found])
+    lines = [_memory_line(m) for m in found]
+    show_table(("id", "type", "state", "date", "text"), lines, none=f"{bank} has no such memory")
     _more(len(found), limit, found[-1].id if found else None)
 
 
@@ -135,7 +136,11 @@ def documents(
         (d.id, d.memories, d.chunks, minute(d.updated_at), ",".join(d.tags), d.context or "")
         for d in found
     ]
-    show_table(("id", "memories", "chunks", "changed", "tags", "context"), lines)
+    show_table(
+        ("id", "memories", "chunks", "changed", "tags", "context"),
+        lines,
+        none=f"{bank} has no such document",
+    )
     _more(len(found), limit, found[-1].id if found else None)
 
 
@@ -171,6 +176,7 @@ def entities(
     show_table(
         ("name", "kind", "mentions", "also"),
         [(e.name, e.kind, e.mentions, ", ".join(e.aliases)) for e in found],
+        none=f"{bank} names nobody and nothing",
     )
 
 

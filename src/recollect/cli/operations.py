@@ -59,6 +59,7 @@ def list_(
             )
             for o in found
         ],
+        none=f"{bank} has no such operation; a server has one for what it accepts to do later",
     )
 
 
