@@ -130,7 +130,7 @@ def _bank(
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
-        many = replace(memory._recalling, crossed={"mid": Reading(READ, READ)})
+        many = replace(memory._recalling, crossed={"mid": Reading((READ,))})
         if reranker is not None:
             many = replace(many, reranker=lambda: reranker)
         for query in bank.queries:
@@ -238,10 +238,10 @@ def crossed_first(
 
 def report_reading(lists: Lists, chance: NDArray[np.float64], read: NDArray[np.float64]) -> None:
     """As recall reads: so many at once, and at budget `mid` on while what comes next may matter."""
-    for reading in (*(Reading(depth, depth) for depth in CROSS_DEPTHS), CROSSED["mid"]):
+    for reading in (*(Reading((depth,)) for depth in CROSS_DEPTHS), CROSSED["mid"]):
         found, reads = read_on(lists, chance, read, reading)
         name = f"cross-encoder on the best {reading.most}"
-        if reading.step < reading.most:
+        if len(reading.marks) > 1:
             name = f"… on {np.mean(reads):.1f}, while it matters"
         report(name, lists, found)
 
@@ -254,12 +254,13 @@ def read_on(
     for a, b in zip(lists.starts, [*lists.starts[1:], len(chance)], strict=True):
         best = a + np.argsort(-chance[a:b], kind="stable")
         best, count = best[~np.isnan(read[best])], 0
-        while count < min(reading.most, len(best)):
+        for mark in reading.marks:
             top = chance[best].max()
-            matters = count < reading.least or chance[best[count]] >= MATTERS * top
-            if count and (top >= CERTAIN or not matters):
+            if count == len(best) or (count and top >= CERTAIN):
                 break
-            count = min(count + reading.step, reading.most, len(best))
+            if count >= reading.least and chance[best[count]] < MATTERS * top:
+                break
+            count = min(mark, len(best))
             chance[best[:count]] = read[best[:count]]
         reads.append(count)
     return chance, reads
