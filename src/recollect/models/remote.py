@@ -243,11 +243,3 @@ def _unexpected(url: str, size: int) -> ModelError:
         f"{url} did not answer with one result for each of {size} texts",
         hint="check that the URL and the kind of service belong together",
     )
-
-
-def remote_embedder(spec: str, timeout: float) -> RemoteEmbedder:
-    return RemoteEmbedder(spec, timeout)
-
-
-def remote_reranker(spec: str, timeout: float) -> RemoteReranker:
-    return RemoteReranker(spec, timeout)
