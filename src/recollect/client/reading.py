@@ -31,7 +31,6 @@ _PARTS = {  # option → its part of `include`, and the option that bounds it
         },
     ),
 }
-_OF_PARTS = frozenset(name for _, bounds in _PARTS.values() for name in bounds)
 
 
 def recall_body(query: str, options: Mapping[str, Any]) -> dict[str, Any]:

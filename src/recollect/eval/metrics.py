@@ -142,17 +142,17 @@ def abstention(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
     known = [one for one in judged if one.query.answerable is not None]
     said = [float(one.query.answerable is False) for one in known if one.ranked.nothing_known]
     due = [float(one.ranked.nothing_known) for one in known if one.query.answerable is False]
-    found = {"abstention_precision": said, "abstention_recall": due if said or due else []}
+    found = {"abstention_precision": said, "abstention_recall": due}
     return {name: figure(values, seed=seed) for name, values in found.items() if values}
 
 
-def violations(judged: Iterable[Judged], *, seed: int, depth: int = 10) -> dict[str, Figure]:
+def violations(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
     """Share of the queries with forbidden ids whose best results hold one of them. Of a query all of
     whose forbidden ids became one memory with its gold, nobody can say: it wants that memory."""
     broken = [
-        float(bool(one.forbidden & set(one.ranked.ids[:depth]))) for one in judged if one.forbidden
+        float(bool(one.forbidden & set(one.ranked.ids[:10]))) for one in judged if one.forbidden
     ]
-    return {f"forbidden@{depth}": figure(broken, seed=seed)} if broken else {}
+    return {"forbidden@10": figure(broken, seed=seed)} if broken else {}
 
 
 def summarise(

@@ -123,7 +123,7 @@ class Looking:
         units: dict[str, Unit] | None = {} if no_bank else None
         if listed and not no_bank:
             units = banks.units(self._memory, self._bank, self._state.entries)
-        pairs = self._matched(found, units)
+        pairs = self._matched(units)
         kept = dict(self._resting)
         for pair in pairs:
             if pair.was is not None:
@@ -192,7 +192,7 @@ class Looking:
 
     # --- which belongs to which --------------------------------------------------------------
 
-    def _matched(self, found: Scan, units: dict[str, Unit] | None) -> list[Pair]:
+    def _matched(self, units: dict[str, Unit] | None) -> list[Pair]:
         pairs: dict[str, Pair] = {}
         state = self._state.entries
         by_id = {entry.id: path for path, entry in state.items()}

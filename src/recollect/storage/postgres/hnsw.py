@@ -28,6 +28,7 @@ QUIET = 5.0  # seconds that nobody has written to the bank
 LONGEST = 1800.0  # seconds that one waits for that
 PAUSE = 600.0  # seconds until one that could not be made is tried again
 M, EF_CONSTRUCTION = 16, 100
+MEMORY = "512MB"  # for making one
 
 
 def is_due(head: Head) -> bool:
@@ -103,9 +104,7 @@ def prefix(bank: str) -> str:
     return f"features_hnsw_{blake2b(bank.encode(), digest_size=8).hexdigest()}_"
 
 
-def build(
-    connections: Connections, bank: str, *, if_due: bool = False, memory: str = "512MB"
-) -> int:
+def build(connections: Connections, bank: str, *, if_due: bool = False) -> int:
     """Make a bank's index of everything it holds now; gives the key it reaches. Nobody waits for
     it, and one process at a time makes it: 0 when another one is at it."""
 
@@ -117,14 +116,14 @@ def build(
         if not ours:
             return 0
         try:
-            return _build(db, bank, memory, if_due=if_due)
+            return _build(db, bank, if_due=if_due)
         finally:
             db.execute("SELECT pg_advisory_unlock(hashtext(%s))", (lock,))
 
     return connections.attempt(work)
 
 
-def _build(db: Db, bank: str, memory: str, *, if_due: bool) -> int:
+def _build(db: Db, bank: str, *, if_due: bool) -> int:
     row = db.execute(query("head"), {"bank": bank}).fetchone()
     if row is None:
         return 0
@@ -136,7 +135,7 @@ def _build(db: Db, bank: str, memory: str, *, if_due: bool) -> int:
         return head.indexed_key
     name = f"{prefix(bank)}{upto}"
     log.info("indexing bank %r up to memory %d", bank, upto)
-    with _set(db, {"maintenance_work_mem": memory, "lock_timeout": "0", "statement_timeout": "0"}):
+    with _set(db, {"maintenance_work_mem": MEMORY, "lock_timeout": "0", "statement_timeout": "0"}):
         db.execute(
             sql.SQL(
                 "CREATE INDEX CONCURRENTLY {name} ON features USING hnsw ((vector::halfvec({n})) halfvec_ip_ops)"
