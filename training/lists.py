@@ -224,12 +224,12 @@ class ListMaker:
         speaker = rng.choice(self.names)
         query = self._query(row, speaker)
         misses = (pid for pid in self._misses(row) if pid != answer)
-        items = [self._item(pid, form) for pid in [answer, *misses]]
+        items = [self._item(pid) for pid in [answer, *misses]]
         if None in row.query or (form.named and items[0].speaker is None):
             items[0].speaker = speaker
             form.named = form.named or None in row.query
         if row.gold:
-            query = self._date_query(query, row, form, items)
+            query = self._date_query(query, form, items)
             self._twins(row, form, items)
         self._dress_unknown(form, items)
         asked = set(query) - self.skipped
@@ -280,7 +280,7 @@ class ListMaker:
                 chosen.append(pid)
         return chosen
 
-    def _item(self, pid: int, form: Form) -> Item:
+    def _item(self, pid: int) -> Item:
         p = self.c.passages[pid]
         previous = self._turn(p.previous) if p.previous is not None else None
         return Item(pid, p.date, p.speaker, previous, p.ids, self._earlier(p.previous))
@@ -294,7 +294,7 @@ class ListMaker:
         name = self.c.ids(p.speaker + ":") if p.speaker else []
         return name + p.ids[:CONTEXT_MOST]
 
-    def _date_query(self, query: list[int], row: Row, form: Form, items: list[Item]) -> list[int]:
+    def _date_query(self, query: list[int], form: Form, items: list[Item]) -> list[int]:
         """Sometimes name the answer's date in the query; the misses then lie elsewhere."""
         rng = self.rng
         if items[0].date is not None or not form.dated or rng.random() > 0.3:

@@ -115,12 +115,12 @@ def load_embedder(tuned: Arrays, original: Arrays, share: float) -> Embedder:
     return model.to(DEVICE)
 
 
-def load_cross(tuned: Arrays, original: Arrays, depths: tuple[int, ...] = ()) -> CrossEncoder:
-    """With heads at the given depths, or where the trained one has some."""
-    trained = tuple(sorted(int(k[4:].split(".")[0]) for k in tuned if k.endswith(".out.bias")))
-    model = CrossEncoder(original | tuned, depths or trained)
+def load_cross(tuned: Arrays, original: Arrays) -> CrossEncoder:
+    """With heads where the trained one has some."""
+    depths = tuple(sorted(int(k[4:].split(".")[0]) for k in tuned if k.endswith(".out.bias")))
+    model = CrossEncoder(original | tuned, depths)
     for depth, dense, out in zip(model.depths, model.dense, model.out, strict=True):
-        for part, layer in (("dense", dense), ("out", out)) if depth in trained else ():
+        for part, layer in (("dense", dense), ("out", out)):
             layer.weight.data = torch.tensor(tuned[f"head{depth}.{part}.weight"])
             layer.bias.data = torch.tensor(tuned[f"head{depth}.{part}.bias"])
     return model.to(DEVICE)

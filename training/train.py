@@ -181,7 +181,6 @@ def list_loss(
     answered: Tensor,
     drop: Tensor | None = None,
     likely: Tensor | None = None,
-    binary: float = BINARY,
 ) -> Tensor:
     """Softmax over the list, the answer first where there is one, plus some binary loss, so that a
     logit means the same whatever was asked. `likely` says how likely each answers, where that is known."""
@@ -193,7 +192,7 @@ def list_loss(
     target = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
     listed = F.cross_entropy(logits, target, reduction="none") * answered
     each = F.binary_cross_entropy_with_logits(logits.clamp(-30, 30), labels)
-    return listed.sum() / answered.sum().clamp(min=1) + binary * each
+    return listed.sum() / answered.sum().clamp(min=1) + BINARY * each
 
 
 def distil(student: Tensor, teacher: Tensor) -> Tensor:
@@ -383,11 +382,11 @@ def load_before() -> CrossEncoder:
     return load_cross(unpack(CACHE / "start" / "reader.npz"), unpack(CACHE / "gte" / "weights.npz"))
 
 
-def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
+def load_reader(resume: bool) -> CrossEncoder:
     """From gte-small, or as it was saved, with the depths it has."""
     gte = unpack(CACHE / "gte" / "weights.npz")
     if not resume:
-        return CrossEncoder(gte, depths).to(DEVICE)
+        return CrossEncoder(gte, READER_DEPTHS).to(DEVICE)
     return load_cross(unpack(CACHE / "state" / "reader.npz"), gte)
 
 
