@@ -116,6 +116,19 @@ class Batch:
     step: Step | None = None
 
     @property
+    def free_key(self) -> int:
+        """The first key above those that it uses, 0 when it uses none."""
+        return max((m.key + 1 for m in self.memories), default=0)
+
+    @property
+    def free_entity(self) -> int:
+        return max((e.id + 1 for e in self.entities), default=0)
+
+    @property
+    def takes_away(self) -> bool:
+        return bool(self.drop_documents or self.drop_memories)
+
+    @property
     def forgets(self) -> bool:
         """Whether it takes away what it does not give anew."""
         given = {d.id for d in self.documents}

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import pack
 from typing import Any, TypeVar
 
@@ -225,6 +225,13 @@ class Connections:
         )
 
     # --- using one ---------------------------------------------------------------------------
+
+    def fetch(self, sql: bytes, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self.attempt(lambda db: db.execute(sql, given).fetchall())
+
+    def run(self, sql: bytes, given: Mapping[str, Any]) -> int:
+        """A statement without an answer; gives how many rows it changed."""
+        return self.attempt(lambda db: db.execute(sql, given).rowcount)
 
     def attempt(self, work: Callable[[Db], T]) -> T:
         """`work` on a connection, and on another when that one is lost: for what may be done

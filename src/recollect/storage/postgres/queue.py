@@ -30,10 +30,10 @@ class PostgresQueue:
         self._connections = connections
 
     def _fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
-        return self._connections.attempt(lambda db: db.execute(query(name), given).fetchall())
+        return self._connections.fetch(query(name), given)
 
     def _run(self, name: str, **given: Any) -> int:
-        return self._connections.attempt(lambda db: db.execute(query(name), given).rowcount)
+        return self._connections.run(query(name), given)
 
     # --- accepting ---------------------------------------------------------------------------
 
