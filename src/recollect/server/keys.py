@@ -113,7 +113,7 @@ ANYBODY = Caller()
 
 
 class Gate:
-    """Who may pass: every route asks `admit` with the bank and the scope it needs.
+    """Who may pass: every route has it `recognise` who asks and `allow` what is asked for.
 
     Keys are asked for as soon as the store holds one, unless `no_auth` says that nobody is to
     be asked. What the store answered is trusted for two seconds, so a revoked key is refused
@@ -144,7 +144,7 @@ class Gate:
         return given is None or (held is not None and now < held[0])
 
     def look(self, authorization: str | None) -> None:
-        """Ask the store whatever `admit` is going to want to know. One asks, the others wait for
+        """Ask the store whatever `recognise` is going to want to know. One asks, the others wait for
         what it hears."""
         with self._looking:
             if self.remembers(authorization):
@@ -180,20 +180,13 @@ class Gate:
         except StoreError:
             return True
 
-    def admit(self, authorization: str | None, bank: str | None, scope: Scope) -> Caller:
-        """The caller; NotAuthenticated, NotAllowed or TooManyRequests when there is none that
-        may. With no bank named, a read is of what the caller sees (`Caller.sees`); anything
-        else needs a key for all banks."""
-        caller = self.recognise(authorization)
-        self.allow(caller, bank, scope)
-        return caller
-
     def recognise(self, authorization: str | None) -> Caller:
-        """Who asks, whatever it is for."""
+        """Who asks, whatever it is for; NotAuthenticated when that is nobody."""
         return ANYBODY if self.open() else self.caller(authorization)
 
     def allow(self, caller: Caller, bank: str | None, scope: Scope) -> None:
-        """NotAllowed or TooManyRequests where this caller may not."""
+        """NotAllowed or TooManyRequests where this caller may not. With no bank named, a read is of
+        what the caller sees (`Caller.sees`); anything else needs a key for all banks."""
         if caller.key is None:
             return
         if self._buckets is not None:
