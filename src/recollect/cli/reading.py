@@ -146,8 +146,6 @@ def load(
     ] = False,
 ) -> None:
     """One memory whole."""
-    from recollect.cli.output import emit
-    from recollect.cli.tables import show_fields
     from recollect.recall.result import memory_dict
 
     with session.open_existing() as memory:
@@ -164,7 +162,4 @@ def load(
             ]
         if revisions:
             out["revisions"] = [memory_dict(m) for m in memory.revisions(bank, memory_id)]
-    if session.json:
-        emit(out)
-    else:
-        show_fields(out)
+    session.show(out)
