@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError
 from recollect.storage.index.bank import Index
 from recollect.storage.index.decoded import Decoded
-from recollect.storage.index.record import POSTING, RECORD, labels
+from recollect.storage.index.record import POSTING, labels
 from recollect.storage.index.slab import FeatureRow, Ragged, Slab
 from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.postgres.connection import log
-from recollect.storage.postgres.fetched import HEAD, RECORD_ROW, unpacked
+from recollect.storage.postgres.fetched import RECORD_ROW, blank_vector, row_type, unpacked
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
 
@@ -187,15 +187,7 @@ def _records(rows: NDArray[Any]) -> list[FeatureRow]:
 
 def _slabs(bank: str, after: int, dimensions: int, session: Session) -> Iterator[Slab]:
     """Every memory after a key, in the order of keys."""
-    fixed = np.dtype(
-        [
-            ("key", ">i8"),
-            ("record", RECORD),
-            ("head", f"V{HEAD}"),
-            ("vector", ">f2", (dimensions,)),
-        ]
-    )
-    blank = bytes(HEAD + 2 * dimensions)  # a memory without a vector is near nothing
+    fixed, blank = row_type(dimensions), blank_vector(dimensions)
     count = STEP
     while count == STEP:
         given = {"bank": bank, "after": after, "limit": STEP, "blank": blank}
