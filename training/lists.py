@@ -161,6 +161,13 @@ class Corpus:
     def misses(self, row: Row, pid: int) -> bool:
         return pid not in row.gold and self.known(row, pid) and not self.repeats(row, pid)
 
+    def name(self, passage: Passage) -> list[int]:
+        return self.ids(passage.speaker + ":") if passage.speaker else []
+
+    def said(self, passage: Passage) -> list[int]:
+        """With the name of who said it."""
+        return self.name(passage) + passage.ids
+
     def ids(self, text: str) -> list[int]:
         """Ids of a short, often repeated piece of text."""
         found = self._ids.get(text)
@@ -291,8 +298,7 @@ class ListMaker:
 
     def _turn(self, pid: int) -> list[int]:
         p = self.c.passages[pid]
-        name = self.c.ids(p.speaker + ":") if p.speaker else []
-        return name + p.ids[:CONTEXT_MOST]
+        return self.c.name(p) + p.ids[:CONTEXT_MOST]
 
     def _date_query(self, query: list[int], form: Form, items: list[Item]) -> list[int]:
         """Sometimes name the answer's date in the query; the misses then lie elsewhere."""
