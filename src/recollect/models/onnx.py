@@ -87,7 +87,7 @@ class _Graph:
         return Words(self._tokenizer)
 
     def skimmed(self, text: str, prefix: str) -> list[Encoding]:
-        """As `windows`, of a text of which nothing but its tokens is asked."""
+        """As `windows`, for a text of which only the tokens are needed."""
         tokens = self._words.tokens(prefix + text, SKIMMED)
         return self.windows(text, prefix) if tokens is None else [cast("Encoding", tokens)]
 
@@ -317,7 +317,7 @@ class OnnxEmbedder:
 
 
 def _check_pooling(path: Path, folder: ModelFolder) -> None:
-    """Whether we can make of token vectors what the model would."""
+    """Raises unless we can pool token vectors in the way that the model does."""
     other = [] if folder.pooling in ("mean", "cls") else [f"pooling by {folder.pooling}"]
     other += [f"a {step} layer" for step in folder.unread]
     if other:
@@ -343,7 +343,7 @@ def _joined(made: Encoded, parts: Sequence[Sequence[Encoding]]) -> Encoded:
 
 
 def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_] | None:
-    """Which tokens belong to the part of a passage that is context only, if any."""
+    """Which tokens belong to the part of a passage that is only context, if there is one."""
     start, end = text.muted if isinstance(text, Passage) else (0, 0)
     if start == end:
         return None

@@ -93,7 +93,7 @@ def _digest(secret: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks; nobody in particular where no keys are asked for."""
+    """Who asks. Without a key where none are required."""
 
     key: ApiKey | None = None
 
@@ -133,7 +133,7 @@ class Gate:
         self._trouble: tuple[float, StoreError] | None = None  # until when, and what
 
     def remembers(self, authorization: str | None) -> bool:
-        """Whether everything that is asked about this caller can be said without the store."""
+        """Whether this caller can be answered for without asking the store."""
         now = time.monotonic()
         if self._no_auth or self._in_trouble(now) is not None:
             return True
@@ -162,7 +162,7 @@ class Gate:
         return None if trouble is None or now >= trouble[0] else trouble[1]
 
     def open(self) -> bool:
-        """Whether anybody may pass. Once a key was there it never is again."""
+        """Whether anybody may pass. Never again once a key was seen."""
         if self._no_auth:
             return True
         now = time.monotonic()
@@ -174,7 +174,8 @@ class Gate:
         return not self._closed
 
     def unguarded(self) -> bool:
-        """Whether anybody may pass although nobody said so: the store has no keys, or does not say."""
+        """Whether anybody may pass although nobody allowed it: the store has no keys, or does
+        not answer."""
         try:
             return not self._no_auth and self.open()
         except StoreError:

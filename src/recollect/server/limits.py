@@ -142,8 +142,8 @@ async def _too_large(
 
 
 class Acquainted:
-    """ASGI middleware: whoever asks is looked up before, on a thread. A store that has gone away
-    would keep the loop waiting, and with it who asks whether the server is alive."""
+    """ASGI middleware: looks callers up beforehand, on a thread. A store that does not answer
+    would otherwise block the event loop, and with it the health checks."""
 
     def __init__(
         self, app: App, known: Callable[[str | None], bool], look: Callable[[str | None], None]

@@ -78,7 +78,7 @@ class Indexing:
             log.warning("bank %r could not be indexed: %s", bank, error.message)
 
     def _left_alone(self, bank: str) -> bool:
-        """Wait until it is; False when the store was closed meanwhile."""
+        """Wait until nobody writes to the bank. False when the store was closed meanwhile."""
         begun = time.monotonic()
         while True:
             until = min(max(self._written.get(bank, 0), begun) + QUIET, begun + LONGEST)
@@ -93,20 +93,20 @@ class Indexing:
         self._closed.set()
 
     def wait(self, bank: str, timeout: float | None = None) -> None:
-        """Until the index that is being made of the bank is there, or could not be made."""
+        """Wait until the index that is being built for the bank is there, or has failed."""
         running = self._running.get(bank)
         if running is not None:
             running.join(timeout)
 
 
 def prefix(bank: str) -> str:
-    """Of the names of a bank's indexes."""
+    """What the names of a bank's indexes begin with."""
     return f"features_hnsw_{blake2b(bank.encode(), digest_size=8).hexdigest()}_"
 
 
 def build(connections: Connections, bank: str, *, if_due: bool = False) -> int:
-    """Make a bank's index of everything it holds now; gives the key it reaches. Nobody waits for
-    it, and one process at a time makes it: 0 when another one is at it."""
+    """Build a bank's index over everything it holds now. Returns the key it reaches, 0 when
+    another process is already building it. Writers need not wait for it."""
 
     def work(db: Db) -> int:
         lock = prefix(bank)
@@ -156,7 +156,7 @@ def _build(db: Db, bank: str, *, if_due: bool) -> int:
 
 
 def drop(db: Db, bank: str, *, keep: int = 0) -> None:
-    """A bank's indexes, but for the one that reaches `keep`."""
+    """Drop a bank's indexes, except the one that reaches `keep`."""
     rows = db.execute(
         """SELECT i.relname FROM pg_class i JOIN pg_index x ON x.indexrelid = i.oid
         WHERE x.indrelid = 'features'::regclass AND starts_with(i.relname, %s)""",
@@ -169,7 +169,7 @@ def drop(db: Db, bank: str, *, keep: int = 0) -> None:
 
 @contextmanager
 def _set(db: Db, wanted: Mapping[str, str]) -> Generator[None]:
-    """Settings of the session for a while: it may well take minutes."""
+    """Settings of the session for as long as this lasts."""
     change = "SELECT set_config(%s, %s, false)"
     held = {
         name: (db.execute("SELECT current_setting(%s)", (name,)).fetchone() or ("",))[0]
