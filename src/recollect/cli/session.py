@@ -104,7 +104,7 @@ class Session:
         return connect(settings.db, api_key=settings.api_key)
 
     def open_store(self) -> Recollect:
-        """The store itself, for what only those do who have it at hand."""
+        """The store itself, for commands that cannot work through a server."""
         from recollect.memory import Recollect
 
         return Recollect(self._of_a_store())

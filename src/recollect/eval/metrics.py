@@ -70,8 +70,9 @@ def figure_names(ks: Sequence[int]) -> tuple[str, ...]:
 def asked_figures(
     queries: Iterable[Query], ks: Sequence[int], *, headline: bool = False
 ) -> tuple[str, ...]:
-    """Those of them that these queries ask for. Of precision one only knows later, for it needs a query
-    of which nothing was said to be known; overall figures (`headline`) leave the unanswerable out."""
+    """The figures that these queries ask for. Whether there is a precision shows only later,
+    since it needs a query for which nothing was said to be known. Overall figures (`headline`)
+    leave out unanswerable queries."""
     names: set[str] = set()
     for query in queries:
         if query.gold and not (headline and query.answerable is False):
@@ -97,7 +98,8 @@ def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str,
 
 
 def measures() -> Any:
-    """The package that computes them; it is an extra, and missing it is known before hours of recalls."""
+    """The package that computes the measures. It is an extra, so this is called before hours of
+    recalls, not after."""
     try:
         import ir_measures
     except ImportError as cause:
@@ -147,8 +149,8 @@ def abstention(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
 
 
 def violations(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
-    """Share of the queries with forbidden ids whose best results hold one of them. Of a query all of
-    whose forbidden ids became one memory with its gold, nobody can say: it wants that memory."""
+    """Share of the queries with forbidden ids whose best ten results hold one of them. A query
+    whose forbidden ids all became one memory with its gold does not count: it wants that memory."""
     broken = [
         float(bool(one.forbidden & set(one.ranked.ids[:10]))) for one in judged if one.forbidden
     ]
