@@ -15,32 +15,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.sets import read, sample
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
+from training.compare import at_ten
+from training.pairs import PLAN
+
+import recollect
+from recollect.eval.data import Bank
+from recollect.eval.splits import Split
+from recollect.eval.systems import Recollect as System
+from recollect.models.base import Reranker
+from recollect.recall.pipeline import CERTAIN, CROSSED, MATTERS, rank
+from recollect.recall.relevance import sigmoid
+from recollect.recall.rerank import Reading
+from recollect.telemetry import Run
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.sets import read, sample  # noqa: E402
-from training.compare import at_ten  # noqa: E402
-from training.pairs import PLAN  # noqa: E402
-
-import recollect  # noqa: E402
-from recollect.eval.data import Bank  # noqa: E402
-from recollect.eval.splits import Split  # noqa: E402
-from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.models.base import Reranker  # noqa: E402
-from recollect.recall.pipeline import CERTAIN, CROSSED, MATTERS, rank  # noqa: E402
-from recollect.recall.relevance import sigmoid  # noqa: E402
-from recollect.recall.rerank import Reading  # noqa: E402
-from recollect.telemetry import Run  # noqa: E402
 
 CACHE = ROOT / "training" / ".cache"
 TARGET = ROOT / "src" / "recollect" / "recall" / "calibration.json"

@@ -82,17 +82,13 @@ def relate(
     ] = None,
 ) -> None:
     """Say what a memory points at. It replaces what was said before; none takes it back."""
-    from recollect.cli.output import emit, talk
-
     links = dict(_weighed(target) for target in targets or ())
     with session.open_existing() as memory:
         for each in (memory_id, *links):
             memory.load(bank, each)
         memory.relate(bank, {memory_id: links})
-    if session.json:
-        emit({"bank": bank, "id": memory_id, "related": links})
-    else:
-        talk(f"{memory_id} points at {', '.join(links) or 'nothing'}")
+    said = f"{memory_id} points at {', '.join(links) or 'nothing'}"
+    session.tell({"bank": bank, "id": memory_id, "related": links}, said)
 
 
 def _weighed(target: str) -> tuple[str, float]:

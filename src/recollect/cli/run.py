@@ -63,7 +63,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Whoever starts a command may have closed some of them (`2>&-`): nothing to read, nobody who reads."""
+    """Whoever starts a command may have closed some streams (`2>&-`); those read or write
+    nothing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  as long as we run

@@ -16,7 +16,7 @@ from recollect.language.terms import terms
 from recollect.lifecycle import FACTOR
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
-from recollect.types import Arm, Explanation, Memory, State
+from recollect.types import Explanation, Memory, State
 from recollect.types.making import maker
 
 MEANING: Mapping[str, str] = {
@@ -230,8 +230,3 @@ class Why:
         head = "<tr><th>stage</th><th></th><th>says</th><th>needed</th></tr>"
         tree = "" if self.explanation is None else self.explanation.as_html()
         return f"<p>{escape(self.query)}: {place}</p><table>{head}{rows}</table>{tree}"
-
-
-def arm_line(arm: Arm, pool: Pool, row: int) -> str:
-    column = pool.arms[arm]
-    return f"rank {int(column.rank[row])} with {float(column.score[row]):.3f}"

@@ -18,6 +18,7 @@ from recollect.types import (
     Degradation,
     EntityState,
     Hit,
+    Link,
     Memory,
     MemoryType,
     StageTrace,
@@ -208,6 +209,15 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         write = _WRITTEN.get(value.__class__)
         out[name] = value if write is None else write(value)
     return out
+
+
+def link_dict(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "target": link.target,
+        "kind": link.kind.value,
+        "weight": round(link.weight, 4),
+    }
 
 
 def shorten(text: str, length: int = SUMMARY_LENGTH) -> str:
