@@ -398,16 +398,30 @@ REFUSED = [
 ]
 
 
-def test_a_list_of_messages_is_told_how_to_be_a_conversation(memory: recollect.Recollect) -> None:
-    messages = [
-        {"role": "user", "content": "I keep bees."},
-        {"role": "assistant", "content": "Ah."},
-    ]
+def test_messages_as_a_language_model_gets_them_are_a_conversation(
+    memory: recollect.Recollect,
+) -> None:
+    memory.retain(
+        "b",
+        [
+            {"role": "user", "content": [{"type": "text", "text": "I am allergic to nuts."}]},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+            {"role": "assistant", "content": "I will keep that in mind."},
+        ],
+        document_id="chat",
+    )
+    assert {(m.speaker, m.text, m.document_id) for m in memory.memories("b")} == {
+        ("user", "I am allergic to nuts.", "chat"),
+        ("assistant", "I will keep that in mind.", "chat"),
+    }
+
+
+def test_messages_among_other_items_are_told_how_to_be_a_conversation(
+    memory: recollect.Recollect,
+) -> None:
     with pytest.raises(InvalidInput) as raised:
-        memory.retain("b", messages)
+        memory.retain("b", [{"role": "user", "content": "I keep bees."}, "Bees make honey."])
     assert "turns" in (raised.value.hint or "")
-    memory.retain("b", {"turns": messages})
-    assert {m.speaker for m in memory.memories("b")} == {"user", "assistant"}
 
 
 @pytest.mark.parametrize(("given", "named"), REFUSED)

@@ -61,17 +61,17 @@ from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
-# The shipped cross-encoder reads a pair in 2 to 8 ms. It reads on where the first six settle little
+# The shipped cross-encoder reads a pair in 2 to 8 ms. It reads on where the first three settle little
 # (docs/why.md). One that the user brings is meant to be used, and may be asked over a network: once.
 CROSSED: Mapping[str, Reading] = {
-    "low": Reading(0, 0),
-    "mid": Reading(6, 24, least=12),
-    "high": Reading(24, 24),
+    "low": Reading(),
+    "mid": Reading((3, 16, 24)),
+    "high": Reading((24,)),
 }
 CROSSED_OWN: Mapping[str, Reading] = {
-    "low": Reading(0, 0),
-    "mid": Reading(16, 16),
-    "high": Reading(48, 48),
+    "low": Reading(),
+    "mid": Reading((16,)),
+    "high": Reading((48,)),
 }
 # Reading ends with a find so likely, or where the next is so much less likely than the best.
 CERTAIN, MATTERS = 0.9, 0.05
