@@ -76,7 +76,7 @@ def semeval(half: int) -> list[Sentence]:
 def related(sentence: Sentence) -> str:
     """ "e1" or "e2" for the noun that is found to be the cause, "" for no relation."""
     for relation in find_causal(sentence.text):
-        if relation.cause_span is None:
+        if relation.cause_span is None or relation.effect_span is None:
             continue
         for cause, effect, name in (
             (sentence.first, sentence.second, "e1"),

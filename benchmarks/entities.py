@@ -59,7 +59,6 @@ NO_SPACE_BEFORE = frozenset(
         "…",
     ]
 )
-NO_SPACE_AFTER = frozenset(["(", "[", "$", "#", "“", "‘"])
 SMALL = frozenset(
     [
         "of",
@@ -205,7 +204,8 @@ def rows_of(name: str, half: int | None = None) -> list[tuple[str, Gold]]:
     ]
 
 
-def print_errors(name: str, many: int = 60) -> None:
+def print_errors(name: str) -> None:
+    many = 60
     half = 0 if name == "wikigold" else None
     rows = rows_of(name, half)
     random.Random(1).shuffle(rows)

@@ -38,6 +38,7 @@ VERSION = "1.1.0"
 PACKAGES = (f"hindsight-api=={VERSION}", f"hindsight-client=={VERSION}", "dateparser==1.4.2")
 VENV = CACHE / "hindsight"
 BATCH = 100
+STARTS_S = 240  # at the most, until it answers
 
 
 def install() -> Path:
@@ -120,7 +121,7 @@ class Server:
 
 
 @contextmanager
-def server(*, rounds_s: int = 240) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     """Start it on a free port with an empty home, and leave nothing running."""
     command = install()
     home = Path(tempfile.mkdtemp(prefix="hindsight-home-", dir=CACHE))
@@ -141,7 +142,7 @@ def server(*, rounds_s: int = 240) -> Iterator[Server]:
     )
     running = Server(process, home, port, 0.0)
     try:
-        _wait(running, process, rounds_s)
+        _wait(running, process)
         running.started_s = time.perf_counter() - begun
         yield running
     finally:
@@ -168,8 +169,8 @@ def _environment(home: Path, port: int) -> dict[str, str]:
     }
 
 
-def _wait(running: Server, process: subprocess.Popen[bytes], seconds: int) -> None:
-    deadline = time.monotonic() + seconds
+def _wait(running: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + STARTS_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(

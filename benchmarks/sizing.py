@@ -152,7 +152,7 @@ def ask(path: str, queries: int) -> dict[str, Any]:
             "open_to_answer_ms": round(opened * 1e3),
             "open_to_answer_cpu_ms": round(opened_cpu * 1e3),
             "rss_mb": round(held),
-            "index_bytes_a_fact": round((held - empty_mb(memory, asked[0])) * 2**20 / size),
+            "index_bytes_a_fact": round((held - empty_mb()) * 2**20 / size),
             "recall_cpu_ms": recalls(memory, asked),
             "recall_late_cpu_ms": recalls(memory, asked, without=["cross-encoder"]),
             "rss_after_recalls_mb": round(rss_mb()),
@@ -162,7 +162,7 @@ def ask(path: str, queries: int) -> dict[str, Any]:
         return {**found, "recall_off_cpu_ms": recalls(memory, asked)}
 
 
-def empty_mb(memory: recollect.Recollect, query: str) -> float:
+def empty_mb() -> float:
     """What a process needs that has answered from an empty bank."""
     script = (
         "import recollect, sys; sys.path.insert(0, sys.argv[1]); from machine import rss_mb\n"

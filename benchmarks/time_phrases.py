@@ -375,7 +375,7 @@ def _same(case: Case, expression: TimeExpression) -> bool:
         start, end = (None, end) if answer.starts[0] is None else (start, None)
     for wanted_start, wanted_end in zip(answer.starts, answer.ends, strict=True):
         if answer.point or (answer.grain == "partial" and wanted_end is None):
-            if _same_point(case, wanted_start, start, end, grain):
+            if _same_point(case, wanted_start, start, end):
                 return True
         elif _same_start(wanted_start, start, end, case.anchor.replace(tzinfo=None)) and _same_end(
             wanted_end, end, grain
@@ -385,7 +385,7 @@ def _same(case: Case, expression: TimeExpression) -> bool:
 
 
 def _same_point(
-    case: Case, wanted: datetime | None, start: datetime | None, end: datetime | None, grain: Grain
+    case: Case, wanted: datetime | None, start: datetime | None, end: datetime | None
 ) -> bool:
     if wanted is None or start is None or end is None:
         return False

@@ -1,8 +1,7 @@
-"""Timing that can be believed on a busy machine: CPU time, medians, interleaved comparisons."""
+"""Timing that can be believed on a busy machine: CPU time and medians."""
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,27 +41,6 @@ def throughput(call: Callable[[int], Any], *, callers: int, calls: int) -> dict[
         list(pool.map(call, range(calls)))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {"callers": callers, "per_second": calls / wall, "cpu_ms": cpu / calls * 1e3}
-
-
-def ratio(a: Callable[[int], Any], b: Callable[[int], Any], *, rounds: int) -> dict[str, float]:
-    """CPU of a over CPU of b, alternating which goes first, as the median of paired ratios."""
-    ratios: list[float] = []
-    for i in range(rounds):
-        first, second = (a, b) if i % 2 == 0 else (b, a)
-        spent = {id(first): _cpu(first, i), id(second): _cpu(second, i)}
-        ratios.append(spent[id(a)] / max(spent[id(b)], 1e-9))
-    return {
-        "ratio_p50": statistics.median(ratios),
-        "low": _at(ratios, 25),
-        "high": _at(ratios, 75),
-        "rounds": rounds,
-    }
-
-
-def _cpu(call: Callable[[int], Any], i: int) -> float:
-    before = time.process_time()
-    call(i)
-    return time.process_time() - before
 
 
 def _at(values: Sequence[float], percent: int) -> float:

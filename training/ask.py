@@ -29,6 +29,7 @@ from synthetic import NAMES
 
 FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|my|me|we|our)\b")
 TIMES = re.compile(r"\s+([,.;:!?)\]])|([(\[])\s+")
+PIECE = 38  # words
 CHAT = ("cosmosqa", "quail", "mocha", "coqa", "tellmewhy")
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -173,11 +174,11 @@ def tidy(text: str) -> str:
     ).strip()
 
 
-def pieces(text: str, most: int = 38) -> list[str]:
+def pieces(text: str) -> list[str]:
     """Runs of whole sentences, about as long as a chat message."""
     found: list[str] = []
     for sentence in re.split(r"(?<=[.!?])\s+", tidy(text)):
-        if found and len((found[-1] + " " + sentence).split()) <= most:
+        if found and len((found[-1] + " " + sentence).split()) <= PIECE:
             found[-1] += " " + sentence
         else:
             found.append(sentence)

@@ -8,13 +8,15 @@ from torch import Tensor, nn
 
 from weights import WORDS, Arrays
 
+HEADS = 12
+
 
 class Bert(nn.Module):
     """Hidden states of every layer; word embeddings are frozen."""
 
-    def __init__(self, weights: Arrays, layers: int, heads: int = 12) -> None:
+    def __init__(self, weights: Arrays, layers: int) -> None:
         super().__init__()
-        self.layers, self.heads = layers, heads
+        self.layers = layers
         self.dropout = 0.0  # while training
         self.words = nn.Embedding.from_pretrained(torch.tensor(weights[WORDS]), freeze=True)
         kept = {
@@ -53,7 +55,7 @@ class Bert(nn.Module):
     def _layer(self, x: Tensor, allowed: Tensor, at: str) -> Tensor:
         b, t, d = x.shape
         q, k, v = (
-            self.linear(x, f"{at}.attention.self.{part}").view(b, t, self.heads, -1).transpose(1, 2)
+            self.linear(x, f"{at}.attention.self.{part}").view(b, t, HEADS, -1).transpose(1, 2)
             for part in ("query", "key", "value")
         )
         mixed = F.scaled_dot_product_attention(

@@ -21,7 +21,6 @@ import argparse
 import json
 import math
 import random
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,26 +28,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.sets import read, sample
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from training import splits, synthetic
+
+import recollect
+from recollect.eval.data import Bank, Query, Unit
+from recollect.eval.metrics import figure
+from recollect.eval.splits import Split, share
+from recollect.eval.systems import Recollect as System
+from recollect.language.tokens import truncate
+from recollect.recall.answer import Ranked
+from recollect.recall.answerable import measured, signals_of
+from recollect.recall.pipeline import rank
+from recollect.recall.relevance import calibrations, judge
+from recollect.telemetry import Run
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.sets import read, sample  # noqa: E402
-from training import splits, synthetic  # noqa: E402
-
-import recollect  # noqa: E402
-from recollect.eval.data import Bank, Query, Unit  # noqa: E402
-from recollect.eval.metrics import figure  # noqa: E402
-from recollect.eval.splits import Split, share  # noqa: E402
-from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.language.tokens import truncate  # noqa: E402
-from recollect.recall.answer import Ranked  # noqa: E402
-from recollect.recall.answerable import measured, signals_of  # noqa: E402
-from recollect.recall.pipeline import rank  # noqa: E402
-from recollect.recall.relevance import calibrations, judge  # noqa: E402
-from recollect.telemetry import Run  # noqa: E402
 
 TARGET = ROOT / "src" / "recollect" / "recall" / "answerable.json"
 STAGES: Mapping[str, tuple[str, ...]] = {

@@ -8,30 +8,24 @@ The public questions of several steps are reported ones; those used here are our
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
+from benchmarks.arguments import chosen
+from benchmarks.sets import read, sample
 from numpy.typing import NDArray
+from training import splits
+from training.compare import at_ten
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.arguments import chosen  # noqa: E402
-from benchmarks.sets import read, sample  # noqa: E402
-from training import splits  # noqa: E402
-from training.compare import at_ten  # noqa: E402
-
-import recollect  # noqa: E402
-from recollect.eval.data import Bank, Query, Unit  # noqa: E402
-from recollect.eval.splits import Split, share  # noqa: E402
-from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.recall import bridge as stage  # noqa: E402
-from recollect.recall import pipeline  # noqa: E402
-from recollect.recall.pool import Pool  # noqa: E402
-from recollect.recall.relevance import least_likeness  # noqa: E402
-from recollect.telemetry import Run  # noqa: E402
+import recollect
+from recollect.eval.data import Bank, Query, Unit
+from recollect.eval.splits import Split, share
+from recollect.eval.systems import Recollect as System
+from recollect.recall import bridge as stage
+from recollect.recall import pipeline
+from recollect.recall.pool import Pool
+from recollect.recall.relevance import least_likeness
+from recollect.telemetry import Run
 
 # (set, units kept, queries kept); LifeBench's evidence lies among thousands of records: all are kept
 PLAN = (

@@ -11,27 +11,24 @@ nothing is said to be known.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from benchmarks.arguments import no_options
+from benchmarks.sets import read
+
+import recollect
+from recollect.eval.splits import Split
+from recollect.eval.systems import Recollect as System
+from recollect.language.entities.technical import technical_spans
+from recollect.language.terms import flags
+from recollect.recall import pipeline, relevance
+from recollect.recall.relevance import Calibration
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.arguments import no_options  # noqa: E402
-from benchmarks.sets import read  # noqa: E402
-
-import recollect  # noqa: E402
-from recollect.eval.splits import Split  # noqa: E402
-from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.language.entities.technical import technical_spans  # noqa: E402
-from recollect.language.terms import flags  # noqa: E402
-from recollect.recall import pipeline, relevance  # noqa: E402
-from recollect.recall.relevance import Calibration  # noqa: E402
 
 PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/[!b]*.md")  # no tables of figures
 WEIGHTS = (0.0, 1.0, 2.0, 4.0)

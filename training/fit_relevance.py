@@ -15,32 +15,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.sets import read, sample
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
+from training.compare import at_ten
+from training.pairs import PLAN
+
+import recollect
+from recollect.eval.data import Bank
+from recollect.eval.splits import Split
+from recollect.eval.systems import Recollect as System
+from recollect.models.base import Reranker
+from recollect.recall.pipeline import CERTAIN, CROSSED, MATTERS, rank
+from recollect.recall.relevance import sigmoid
+from recollect.recall.rerank import Reading
+from recollect.telemetry import Run
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.sets import read, sample  # noqa: E402
-from training.compare import at_ten  # noqa: E402
-from training.pairs import PLAN  # noqa: E402
-
-import recollect  # noqa: E402
-from recollect.eval.data import Bank  # noqa: E402
-from recollect.eval.splits import Split  # noqa: E402
-from recollect.eval.systems import Recollect as System  # noqa: E402
-from recollect.models.base import Reranker  # noqa: E402
-from recollect.recall.pipeline import CERTAIN, CROSSED, MATTERS, rank  # noqa: E402
-from recollect.recall.relevance import sigmoid  # noqa: E402
-from recollect.recall.rerank import Reading  # noqa: E402
-from recollect.telemetry import Run  # noqa: E402
 
 CACHE = ROOT / "training" / ".cache"
 TARGET = ROOT / "src" / "recollect" / "recall" / "calibration.json"
@@ -61,8 +58,9 @@ AS_IN_ALL = ("exact", "window", "wish")
 STRONG, MAYBE = 0.35, 0.03
 READ = 24  # candidates shown to the cross-encoder; recall itself shows it fewer
 # The cross-encoder's logit joins the late model as it is. Fitted with everything else it takes the
-# place of late interaction, which orders requests and records better than it does.
-CROSS_WEIGHT = 0.4
+# place of late interaction, which orders requests and records better than it does. What a message asks
+# for is less in its words, so what reads them counts for less.
+CROSS_WEIGHTS: Mapping[str, float] = {"relevance": 0.4, "messages": 0.2}
 CROSS_DEPTHS = (4, 6, 8, 12, 24)
 CALIBRATED = 8  # of them, the depth at which the mixed score is made a probability
 MODEL: dict[str, Any] = {}  # settings of the models the weights are for; none: the defaults
@@ -129,7 +127,7 @@ def _bank(
         system = System(memory)
         system.index(bank)
         view = memory._store.view(bank.id)
-        many = replace(memory._recalling, crossed={"mid": Reading(READ, READ)})
+        many = replace(memory._recalling, crossed={"mid": Reading((READ,))})
         if reranker is not None:
             many = replace(many, reranker=lambda: reranker)
         for query in bank.queries:
@@ -222,7 +220,7 @@ def columns_of(lists: Lists, signals: Sequence[str]) -> NDArray[np.float64]:
 
 
 def crossed_first(
-    lists: Lists, score: NDArray[np.float64], depth: int, weight: float = CROSS_WEIGHT
+    lists: Lists, score: NDArray[np.float64], depth: int, weight: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Scores with the cross-encoder's logit added to the best `depth` of each list, and which rows those are."""
     cross = lists.x[:, SIGNALS.index("cross")]
@@ -237,10 +235,10 @@ def crossed_first(
 
 def report_reading(lists: Lists, chance: NDArray[np.float64], read: NDArray[np.float64]) -> None:
     """As recall reads: so many at once, and at budget `mid` on while what comes next may matter."""
-    for reading in (*(Reading(depth, depth) for depth in CROSS_DEPTHS), CROSSED["mid"]):
+    for reading in (*(Reading((depth,)) for depth in CROSS_DEPTHS), CROSSED["mid"]):
         found, reads = read_on(lists, chance, read, reading)
         name = f"cross-encoder on the best {reading.most}"
-        if reading.step < reading.most:
+        if len(reading.marks) > 1:
             name = f"… on {np.mean(reads):.1f}, while it matters"
         report(name, lists, found)
 
@@ -253,20 +251,21 @@ def read_on(
     for a, b in zip(lists.starts, [*lists.starts[1:], len(chance)], strict=True):
         best = a + np.argsort(-chance[a:b], kind="stable")
         best, count = best[~np.isnan(read[best])], 0
-        while count < min(reading.most, len(best)):
+        for mark in reading.marks:
             top = chance[best].max()
-            matters = count < reading.least or chance[best[count]] >= MATTERS * top
-            if count and (top >= CERTAIN or not matters):
+            if count == len(best) or (count and top >= CERTAIN):
                 break
-            count = min(count + reading.step, reading.most, len(best))
+            if count >= reading.least and chance[best[count]] < MATTERS * top:
+                break
+            count = min(mark, len(best))
             chance[best[:count]] = read[best[:count]]
         reads.append(count)
     return chance, reads
 
 
-def cross_bias(lists: Lists, score: NDArray[np.float64]) -> float:
+def cross_bias(lists: Lists, score: NDArray[np.float64], weight: float) -> float:
     """What makes the mixed score a probability again, on what the cross-encoder saw."""
-    mixed, seen = crossed_first(lists, score, CALIBRATED)
+    mixed, seen = crossed_first(lists, score, CALIBRATED, weight)
     share = counting(lists)[of_each(lists)][seen]
     z, y = mixed[seen], lists.y[seen].astype(float)
     found = minimize_scalar(
@@ -359,12 +358,12 @@ def stage(
     return entry(bias, dict(zip(signals, (weights * scale).tolist(), strict=True)), held)
 
 
-def crossed(lists: Lists, out: Mapping[str, Any]) -> dict[str, Any]:
+def crossed(lists: Lists, out: Mapping[str, Any], weight: float) -> dict[str, Any]:
     """The same with the cross-encoder's part, where one read after late interaction."""
     if "late" not in out or np.isnan(lists.x[:, SIGNALS.index("cross")]).all():
         return {}
-    bias = cross_bias(lists, score_of(lists, out["late"]))
-    return {"cross": entry(bias, {**out["late"]["weights"], "cross": CROSS_WEIGHT}, {})}
+    bias = cross_bias(lists, score_of(lists, out["late"]), weight)
+    return {"cross": entry(bias, {**out["late"]["weights"], "cross": weight}, {})}
 
 
 def score_of(lists: Lists, model: Mapping[str, Any]) -> NDArray[np.float64]:
@@ -398,8 +397,8 @@ def main() -> None:
     else:
         general = stages(lists)
         out = {"relevance": general, "messages": stages_of_messages(messages, general)}
-    out["relevance"] |= crossed(lists, out["relevance"])
-    out["messages"] |= crossed(messages, out["messages"])
+    for kind, asked in (("relevance", lists), ("messages", messages)):
+        out[kind] |= crossed(asked, out[kind], CROSS_WEIGHTS[kind])
     for kind, models in out.items():
         for name, model in models.items():
             print(kind, name, model)

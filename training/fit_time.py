@@ -8,16 +8,11 @@ chosen with it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from benchmarks.arguments import chosen
 from benchmarks.sets import read, sample
 from training.compare import at_ten

@@ -11,19 +11,13 @@ the very sentence that was asked for as noise. Weights and bias are fitted on de
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
+from benchmarks.arguments import no_options
+from training import fit_relevance as fitting
+from training.pairs import PLAN
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.arguments import no_options  # noqa: E402
-from training import fit_relevance as fitting  # noqa: E402
-from training.pairs import PLAN  # noqa: E402
-
-from recollect.recall.relevance import sigmoid  # noqa: E402
+from recollect.recall.relevance import sigmoid
 
 WORDS = ("keyword", "exact", "graph", "window", "length", "wish", "lately")
 

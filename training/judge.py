@@ -26,7 +26,7 @@ from torch import Tensor, nn
 import qwen
 from lists import LIST, SPEAKER, Corpus, short_date
 from states import CACHE, DEVICE, load_blended, load_tokenizer
-from train import clock, list_loss, mine, set_rate
+from train import clock, learn, list_loss, mine, set_rate
 
 QUERY_MOST, PASSAGE_MOST, BEFORE_MOST = 100, 400, 60
 # What it learns from: conversations first, and enough else to stay general.
@@ -209,15 +209,12 @@ def train(judge: Judge, reader: Reader, seconds: float, budget: int, rate: float
     for step, batch in enumerate(lists(reader, budget, 5)):
         if progress() >= 1:
             break
-        set_rate([opt], progress())
+        set_rate(opt, progress())
         ids, lengths = padded([pair for made in batch for pair in made.pairs])
         logits = judge(ids, lengths).view(-1, LIST)
         answered = torch.tensor([made.answered for made in batch], device=logits.device)
         loss = list_loss(logits, answered)
-        opt.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(weights, 1.0)
-        opt.step()
+        learn(opt, loss)
         seen += len(batch)
         rights.append((logits.argmax(1) == 0)[answered].float().mean().item())
         if not math.isfinite(loss.item()) or step % 25 == 0:

@@ -161,6 +161,13 @@ class Corpus:
     def misses(self, row: Row, pid: int) -> bool:
         return pid not in row.gold and self.known(row, pid) and not self.repeats(row, pid)
 
+    def name(self, passage: Passage) -> list[int]:
+        return self.ids(passage.speaker + ":") if passage.speaker else []
+
+    def said(self, passage: Passage) -> list[int]:
+        """With the name of who said it."""
+        return self.name(passage) + passage.ids
+
     def ids(self, text: str) -> list[int]:
         """Ids of a short, often repeated piece of text."""
         found = self._ids.get(text)
@@ -224,12 +231,12 @@ class ListMaker:
         speaker = rng.choice(self.names)
         query = self._query(row, speaker)
         misses = (pid for pid in self._misses(row) if pid != answer)
-        items = [self._item(pid, form) for pid in [answer, *misses]]
+        items = [self._item(pid) for pid in [answer, *misses]]
         if None in row.query or (form.named and items[0].speaker is None):
             items[0].speaker = speaker
             form.named = form.named or None in row.query
         if row.gold:
-            query = self._date_query(query, row, form, items)
+            query = self._date_query(query, form, items)
             self._twins(row, form, items)
         self._dress_unknown(form, items)
         asked = set(query) - self.skipped
@@ -280,7 +287,7 @@ class ListMaker:
                 chosen.append(pid)
         return chosen
 
-    def _item(self, pid: int, form: Form) -> Item:
+    def _item(self, pid: int) -> Item:
         p = self.c.passages[pid]
         previous = self._turn(p.previous) if p.previous is not None else None
         return Item(pid, p.date, p.speaker, previous, p.ids, self._earlier(p.previous))
@@ -291,10 +298,9 @@ class ListMaker:
 
     def _turn(self, pid: int) -> list[int]:
         p = self.c.passages[pid]
-        name = self.c.ids(p.speaker + ":") if p.speaker else []
-        return name + p.ids[:CONTEXT_MOST]
+        return self.c.name(p) + p.ids[:CONTEXT_MOST]
 
-    def _date_query(self, query: list[int], row: Row, form: Form, items: list[Item]) -> list[int]:
+    def _date_query(self, query: list[int], form: Form, items: list[Item]) -> list[int]:
         """Sometimes name the answer's date in the query; the misses then lie elsewhere."""
         rng = self.rng
         if items[0].date is not None or not form.dated or rng.random() > 0.3:

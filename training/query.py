@@ -22,7 +22,7 @@ from bert import Embedder
 from export import QUERY_DEPTH, SHARE
 from lists import CLS, SEP, Corpus, pad
 from states import CACHE, DEVICE, TOKEN_DIMENSIONS, autocast, load_blended, save
-from train import LOG_EVERY, clock, load_corpus, optimiser, sentence_vectors, set_rate
+from train import LOG_EVERY, clock, learn, load_corpus, optimiser, sentence_vectors, set_rate
 from weights import WORDS, Arrays, thinned, unpack
 
 LAYERS = (0, 3, 7)  # of the embedder, from which a student starts
@@ -53,9 +53,7 @@ class Texts:
         self.chance.shuffle(asked)
         few = min(HELD, len(asked) // 4)
         self.held, self.queries = asked[:few], asked[few:]
-        self.passages = [
-            corpus.ids(p.speaker + ":") + p.ids if p.speaker else p.ids for p in corpus.passages
-        ]
+        self.passages = [corpus.said(passage) for passage in corpus.passages]
         self.long = [ids for ids in self.passages if len(ids) > 2 * PIECE[0]]
 
     def batch(self, rows: int) -> Tensor:
@@ -107,13 +105,10 @@ def train(args: argparse.Namespace) -> None:
         group["top"] = args.rate  # no head is new
     progress, step = clock(args.seconds), 0
     while progress() < 1:
-        set_rate([opt], progress())
+        set_rate(opt, progress())
         near = said[torch.randint(len(said), (NEAR,), device=DEVICE)]
         order, far, apart, weighed = losses(teacher, student, texts.batch(args.rows), near)
-        opt.zero_grad(set_to_none=True)
-        (order + 5 * far + 3 * apart + 10 * weighed).backward()
-        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
-        opt.step()
+        learn(opt, order + 5 * far + 3 * apart + 10 * weighed)
         if step % LOG_EVERY == 0:
             with torch.no_grad():
                 found = [

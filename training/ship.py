@@ -1,4 +1,4 @@
-"""Write a model folder the way recollect reads it: graph, tokenizer, pinned hashes."""
+"""What recollect reads beside a graph: a manifest with pinned hashes, and the tokens whose vectors are not kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import onnx
 from tokenizers import Tokenizer
 
 # Function words whose vectors say little by themselves. Names, numbers, question words' answers
@@ -38,15 +37,6 @@ def skip_tokens(tokenizer: Tokenizer) -> list[int]:
     ]
     ids = (tokenizer.token_to_id(word) for word in words)
     return sorted(i for i in ids if i is not None)
-
-
-def write_folder(
-    folder: Path, model: onnx.ModelProto, tokenizer_json: bytes, manifest: dict[str, Any]
-) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(model, str(folder / "model.onnx"))
-    (folder / "tokenizer.json").write_bytes(tokenizer_json)
-    write_manifest(folder / "recollect.json", manifest, ("model.onnx", "tokenizer.json"))
 
 
 def write_manifest(path: Path, manifest: dict[str, Any], names: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from weights import Arrays, thinned, unpack
 
 CACHE = Path(__file__).parent / ".cache"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-TOKEN_DIMENSIONS = 64
+TOKEN_DIMENSIONS, VOCABULARY = 64, 30522
 # Of gte-small's twelve layers: before any training these find as much as all, and the first eight nothing (docs/why.md).
 FINDER_LAYERS = (0, 1, 2, 4, 6, 8, 9, 10)
 
@@ -28,6 +28,13 @@ def load_tokenizer() -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def skipped(tokenizer: Tokenizer) -> torch.Tensor:
+    """Which tokens of passages have no vector."""
+    skip = torch.zeros(VOCABULARY, dtype=torch.bool, device=DEVICE)
+    skip[ship.skip_tokens(tokenizer)] = True
+    return skip
 
 
 def autocast() -> Any:
@@ -51,8 +58,7 @@ class Scorer:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder.eval()
         self.tokenizer = load_tokenizer()
-        self.skip = torch.zeros(30522, dtype=torch.bool, device=DEVICE)
-        self.skip[ship.skip_tokens(self.tokenizer)] = True
+        self.skip = skipped(self.tokenizer)
 
     def ids(self, texts: list[str], most: int) -> list[list[int]]:
         found = self.tokenizer.encode_batch([t[:8000] for t in texts], add_special_tokens=False)
@@ -115,12 +121,12 @@ def load_embedder(tuned: Arrays, original: Arrays, share: float) -> Embedder:
     return model.to(DEVICE)
 
 
-def load_cross(tuned: Arrays, original: Arrays, depths: tuple[int, ...] = ()) -> CrossEncoder:
-    """With heads at the given depths, or where the trained one has some."""
-    trained = tuple(sorted(int(k[4:].split(".")[0]) for k in tuned if k.endswith(".out.bias")))
-    model = CrossEncoder(original | tuned, depths or trained)
+def load_cross(tuned: Arrays, original: Arrays) -> CrossEncoder:
+    """With heads where the trained one has some."""
+    depths = tuple(sorted(int(k[4:].split(".")[0]) for k in tuned if k.endswith(".out.bias")))
+    model = CrossEncoder(original | tuned, depths)
     for depth, dense, out in zip(model.depths, model.dense, model.out, strict=True):
-        for part, layer in (("dense", dense), ("out", out)) if depth in trained else ():
+        for part, layer in (("dense", dense), ("out", out)):
             layer.weight.data = torch.tensor(tuned[f"head{depth}.{part}.weight"])
             layer.bias.data = torch.tensor(tuned[f"head{depth}.{part}.bias"])
     return model.to(DEVICE)

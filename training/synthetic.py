@@ -498,7 +498,7 @@ def make_world(rng: random.Random) -> World:
             other = pair[turns[-1].speaker == pair[0]]
             filler = rng.choice(FILLERS.split("|")).replace("{O}", turns[-1].speaker)
             turns.append(Turn(other, day, filler))
-    questions += _dated(rng, turns, questions, pair)
+    questions += _dated(rng, turns, questions)
     return World(turns, questions)
 
 
@@ -527,7 +527,7 @@ def _fill(
 
 
 def _dated(
-    rng: random.Random, turns: list[Turn], questions: list[tuple[str, list[int]]], pair: list[str]
+    rng: random.Random, turns: list[Turn], questions: list[tuple[str, list[int]]]
 ) -> list[tuple[str, list[int]]]:
     """Questions whose only handle is the speaker and the date."""
     told = sorted({i for _, gold in questions for i in gold})

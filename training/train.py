@@ -23,7 +23,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-import ship
 from bert import Bert, CrossEncoder, Embedder, late_list_scores, late_scores
 from lists import CLS, LIST, SEP, Batches, Corpus, pad
 from states import (
@@ -31,12 +30,14 @@ from states import (
     DEVICE,
     FINDER_LAYERS,
     TOKEN_DIMENSIONS,
+    VOCABULARY,
     autocast,
     load_blended,
     load_cross,
     load_embedder,
     load_tokenizer,
     save,
+    skipped,
 )
 from weights import Arrays, thinned, unpack
 
@@ -44,7 +45,7 @@ READER_DEPTHS = (8, 12)
 FINDER_ROUNDS = 3  # of mining: misses that are near to the student as it is by then
 # Scales of cosines in the losses. What they push apart decides what a cosine means, to links, floors and duplicates.
 SENTENCE_SCALE, LATE_SCALE = 3.30, 3.54
-MINED, VOCABULARY = 24, 30522
+MINED = 24
 LAST_DAY = date.max.toordinal()
 LOG_EVERY = 200
 SAVED_EVERY = 0.2  # of a run
@@ -101,7 +102,7 @@ def mine(corpus: Corpus, bert: Bert) -> None:
     """Give every row the near misses of BM25 and of the embedder within its group."""
     started = time.time()
     bert.eval()
-    named = [corpus.ids(p.speaker + ":") + p.ids if p.speaker else p.ids for p in corpus.passages]
+    named = [corpus.said(passage) for passage in corpus.passages]
     vectors = sentence_vectors(bert, [[CLS, *ids[:126], SEP] for ids in named])
     queries = [[i for i in row.query if i is not None] for row in corpus.rows]
     asked = sentence_vectors(bert, [[CLS, *q[:126], SEP] for q in queries])
@@ -169,11 +170,18 @@ def optimiser(model: nn.Module, rate: float) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
 
 
-def set_rate(optimisers: list[torch.optim.AdamW], progress: float) -> None:
+def set_rate(opt: torch.optim.Optimizer, progress: float) -> None:
     share = min(progress / 0.06, 1.0) * max(1.0 - progress, 0.0)
-    for opt in optimisers:
-        for group in opt.param_groups:
-            group["lr"] = group["top"] * share
+    for group in opt.param_groups:
+        group["lr"] = group["top"] * share
+
+
+def learn(opt: torch.optim.Optimizer, loss: Tensor) -> None:
+    """One step."""
+    opt.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_([p for group in opt.param_groups for p in group["params"]], 1.0)
+    opt.step()
 
 
 def list_loss(
@@ -181,7 +189,6 @@ def list_loss(
     answered: Tensor,
     drop: Tensor | None = None,
     likely: Tensor | None = None,
-    binary: float = BINARY,
 ) -> Tensor:
     """Softmax over the list, the answer first where there is one, plus some binary loss, so that a
     logit means the same whatever was asked. `likely` says how likely each answers, where that is known."""
@@ -193,7 +200,7 @@ def list_loss(
     target = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
     listed = F.cross_entropy(logits, target, reduction="none") * answered
     each = F.binary_cross_entropy_with_logits(logits.clamp(-30, 30), labels)
-    return listed.sum() / answered.sum().clamp(min=1) + binary * each
+    return listed.sum() / answered.sum().clamp(min=1) + BINARY * each
 
 
 def distil(student: Tensor, teacher: Tensor) -> Tensor:
@@ -210,6 +217,42 @@ def prepared(model: nn.Module, args: argparse.Namespace) -> nn.Module:
 def clock(seconds: float) -> Callable[[], float]:
     started = time.time()
     return lambda: (time.time() - started) / seconds
+
+
+class Course:
+    """A model in training: it is shown batches while there is time, and saved every now and then."""
+
+    def __init__(self, name: str, model: CrossEncoder | Embedder, args: argparse.Namespace) -> None:
+        self.progress = clock(args.seconds)
+        self._name, self._model, self._args = name, model, args
+        self._opt = optimiser(model, args.rate)
+        self._seen, self._saved = 0, 0.0
+
+    def batches(
+        self, corpus: Corpus, seed: int, until: float = 1.0
+    ) -> Iterator[tuple[int, dict[str, Tensor]]]:
+        """With their numbers, until so much of the time is gone."""
+        shown = loader(corpus, self._args.budget, seed, self._args.workers)
+        for step, batch in enumerate(shown):
+            if self.progress() >= until:
+                return
+            set_rate(self._opt, self.progress())
+            yield step, batch
+
+    def learn(self, loss: Tensor, rows: int) -> None:
+        learn(self._opt, loss)
+        self._seen += rows
+        if self.progress() - self._saved > SAVED_EVERY:
+            self._saved = self.progress()
+            self.save()
+
+    def tell(self, step: int, says: str) -> None:
+        print(
+            f"{self._name} {self.progress():.3f} step {step} rows {self._seen} {says}", flush=True
+        )
+
+    def save(self) -> None:
+        save(self._model.arrays(), self._name)
 
 
 def in_parts(ids: Tensor, *more: Tensor) -> Iterator[tuple[Tensor, list[Tensor]]]:
@@ -335,21 +378,14 @@ def train_reader(args: argparse.Namespace) -> None:
     better, and a little by it elsewhere. Heads in the middle learn from the last one, so that depth can be chosen."""
     torch.manual_seed(8 + args.seed)
     corpus = load_corpus(args.limit)
-    miner = load_blended(1.0)
-    teacher = load_before().eval().requires_grad_(False)
+    teacher = taught_by(load_before(), args)
     reader = load_reader(args.resume)
-    opts = [optimiser(reader, args.rate)]
     student = prepared(reader, args)
-    if args.compile:
-        teacher = torch.compile(teacher, dynamic=True)
-    mine(corpus, miner.bert)
+    mine(corpus, load_blended(1.0).bert)
     if not args.limit:
         judged(corpus)
-    progress, seen, saved = clock(args.seconds), 0, 0.0
-    for step, batch in enumerate(loader(corpus, args.budget, 81 + args.seed, args.workers)):
-        if progress() >= 1:
-            break
-        set_rate(opts, progress())
+    course = Course(args.name, reader, args)
+    for step, batch in course.batches(corpus, 81 + args.seed):
         with torch.no_grad(), autocast():
             small = read_pairs(teacher, batch)[-1]
         taught, drop = correct(teach(small, batch["judged"]))
@@ -362,20 +398,20 @@ def train_reader(args: argparse.Namespace) -> None:
         for logits in middle:
             losses.append(0.4 * reader_loss(logits, batch, taught, drop, heed))
             losses.append(0.5 * distil(logits, last.detach()))
-        opts[0].zero_grad(set_to_none=True)
-        torch.stack(losses).sum().backward()
-        nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
-        opts[0].step()
-        seen += len(taught)
+        course.learn(torch.stack(losses).sum(), len(taught))
         if step % LOG_EVERY == 0:
-            print(
-                f"reader {progress():.3f} step {step} rows {seen} judged {read.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{reader.depths} {tops(small, taught, *middle, last)}",
-                flush=True,
+            right = tops(small, taught, *middle, last)
+            course.tell(
+                step,
+                f"judged {read.float().mean().item():.2f} losses {[x.item() for x in losses]} top1 before/taught/{reader.depths} {right}",
             )
-        if progress() - saved > SAVED_EVERY:
-            saved = progress()
-            save(reader.arrays(), args.name)
-    save(reader.arrays(), args.name)
+    course.save()
+
+
+def taught_by(model: nn.Module, args: argparse.Namespace) -> nn.Module:
+    """A teacher, which does not learn."""
+    model.eval().requires_grad_(False)
+    return torch.compile(model, dynamic=True) if args.compile else model
 
 
 def load_before() -> CrossEncoder:
@@ -383,11 +419,11 @@ def load_before() -> CrossEncoder:
     return load_cross(unpack(CACHE / "start" / "reader.npz"), unpack(CACHE / "gte" / "weights.npz"))
 
 
-def load_reader(resume: bool, depths: tuple[int, ...] = READER_DEPTHS) -> CrossEncoder:
+def load_reader(resume: bool) -> CrossEncoder:
     """From gte-small, or as it was saved, with the depths it has."""
     gte = unpack(CACHE / "gte" / "weights.npz")
     if not resume:
-        return CrossEncoder(gte, depths).to(DEVICE)
+        return CrossEncoder(gte, READER_DEPTHS).to(DEVICE)
     return load_cross(unpack(CACHE / "state" / "reader.npz"), gte)
 
 
@@ -395,45 +431,32 @@ def train_finder(args: argparse.Namespace) -> None:
     """An embedder from gte-small, taught by the judge where it read, and by the cross-encoder elsewhere."""
     torch.manual_seed(10 + args.resume)
     corpus = load_corpus(args.limit)
-    gte = unpack(CACHE / "gte" / "weights.npz")
-    finder = load_finder(gte, args.resume)
-    teacher = load_reader(resume=True).eval().requires_grad_(False)
-    skip = skipped(corpus)
-    opts = [optimiser(finder, args.rate)]
+    finder = load_finder(unpack(CACHE / "gte" / "weights.npz"), args.resume)
+    teacher = taught_by(load_reader(resume=True), args)
     student = prepared(finder, args)
-    if args.compile:
-        teacher = torch.compile(teacher, dynamic=True)
-    progress, seen, saved = clock(args.seconds), 0, 0.0
+    skip = skipped(corpus.tokenizer)
+    course = Course("finder", finder, args)
     for part in range(FINDER_ROUNDS):
         mine(corpus, finder.bert)
         if not args.limit:
             judged(corpus) if part == 0 else keep_judged(corpus)
         finder.train()
         seed = 101 + part + FINDER_ROUNDS * args.resume
-        for step, batch in enumerate(loader(corpus, args.budget, seed, args.workers)):
-            if progress() >= (part + 1) / FINDER_ROUNDS:
-                break
+        for step, batch in course.batches(corpus, seed, (part + 1) / FINDER_ROUNDS):
             if not batch["answered"].all():
                 continue  # what nobody told only a cross-encoder can see
-            set_rate(opts, progress())
             with torch.no_grad(), autocast():
                 small = read_pairs(teacher, batch)[-1]
             taught, drop = correct(teach(small, batch["judged"]))
             sentence, late, listed = embedder_loss(student, batch, taught, drop, skip)
-            opts[0].zero_grad(set_to_none=True)
-            (sentence + late).backward()
-            nn.utils.clip_grad_norm_(finder.parameters(), 1.0)
-            opts[0].step()
-            seen += len(taught)
+            course.learn(sentence + late, len(taught))
             if step % LOG_EVERY == 0:
-                print(
-                    f"finder {progress():.3f} step {step} rows {seen} losses {sentence.item():.3f} {late.item():.3f} top1 teacher/taught/late {tops(small, taught, listed)}",
-                    flush=True,
+                right = tops(small, taught, listed)
+                course.tell(
+                    step,
+                    f"losses {sentence.item():.3f} {late.item():.3f} top1 teacher/taught/late {right}",
                 )
-            if progress() - saved > SAVED_EVERY:
-                saved = progress()
-                save(finder.arrays(), "finder")
-        save(finder.arrays(), "finder")
+        course.save()
 
 
 def load_finder(gte: Arrays, resume: bool) -> Embedder:
@@ -448,12 +471,6 @@ def load_finder(gte: Arrays, resume: bool) -> Embedder:
         scale.data.fill_(value)
         scale.requires_grad_(False)
     return finder.to(DEVICE)
-
-
-def skipped(corpus: Corpus) -> Tensor:
-    skip = torch.zeros(30522, dtype=torch.bool, device=DEVICE)
-    skip[ship.skip_tokens(corpus.tokenizer)] = True
-    return skip
 
 
 def main() -> None:

@@ -63,6 +63,22 @@ def test_a_text_without_spaces_is_drawn_whole(tmp_path: Path) -> None:
     assert text in "".join(seen.split())
 
 
+def test_of_a_long_text_the_part_that_was_asked_about_is_drawn(tmp_path: Path) -> None:
+    db, filler = str(tmp_path / "m.db"), "The orchard was quiet that day and nobody came. " * 15
+    with recollect.open(db) as memory:
+        memory.retain("b", {"text": f"{filler}The kiln cost 900 euros. {filler}"})
+    seen = _in_a_terminal("--db", db, "recall", "b", "What did the kiln cost?", NO_COLOR="1")
+    assert "The kiln cost 900 euros." in " ".join(seen.split()) and seen.count("orchard") < 10
+
+
+def test_a_person_is_shown_the_first_ids_of_many(tmp_path: Path) -> None:
+    lines = [f"Ann bought {n} red chairs for room {n + 40}." for n in range(25)]
+    (tmp_path / "chairs.md").write_text("".join(f"- {line}\n" for line in lines))
+    db, file = str(tmp_path / "m.db"), str(tmp_path / "chairs.md")
+    seen = _in_a_terminal("--db", db, "retain", "b", file)
+    assert seen.count("\tnew") == 20 and "… and 5 more: recollect memories b" in seen
+
+
 def test_escape_sequences_in_a_context_do_not_reach_the_terminal(store: Path) -> None:
     seen = _in_a_terminal("--db", str(store), "recall", "alice", "deploy script", "--as-context")
     assert "script prints" in seen and "\x1b" not in seen

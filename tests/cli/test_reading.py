@@ -191,6 +191,11 @@ def test_explain_adds_the_tree_behind_the_score(ask: Any) -> None:
     assert hit["explanation"]["value"] == pytest.approx(hit["score"], abs=1e-3)
 
 
+def test_the_drawn_tree_leaves_out_what_changes_nothing(ask: Any) -> None:
+    out = ask("recall", "alice", "E-1093", "--explain", "-k", "1").out
+    assert "0.0000  each of " in out and "0.0000 × " not in out
+
+
 def test_explain_draws_the_tree(ask: Any) -> None:
     out = ask("recall", "alice", "E-1093", "--explain", "-k", "1").out
     assert "final score = product of" in out and "recency factor" in out

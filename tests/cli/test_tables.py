@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from io import StringIO
+
 import pytest
 
-from recollect.cli import tables
+from recollect.cli import output, tables
 
 ID = "01a1e091-0419-7fcf-8860-2a6c5e392f39"
 TEXT = "Let us offer them a cap, so that their bill cannot grow by more than ten percent a year."
@@ -36,3 +39,27 @@ def test_and_below_where_there_is_none(shown) -> None:
     assert lines[1] == f"{ID}      7"
     assert lines[2].startswith("    Let us offer them a cap")
     assert " ".join(" ".join(lines[2:4]).split()) == TEXT
+
+
+def test_a_table_without_lines_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show_table(("id", "text"), [], none="alice has no such memory")
+    assert capsys.readouterr() == ("", "alice has no such memory\n")
+
+
+class _Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_said_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stderr", _Terminal())
+    assert output.fitting(f"error: {TEXT}").splitlines() == [
+        "error: Let us offer them a cap, so that",
+        "their bill cannot grow by more than ten",
+        "percent a year.",
+    ]
+
+
+def test_what_is_said_to_a_pipe_stays_one_line() -> None:
+    assert output.fitting(3 * TEXT) == 3 * TEXT

@@ -291,6 +291,26 @@ def test_the_report_says_what_was_turned_off(file: Path, tmp_path: Path) -> None
     assert (settings["reranker"], settings["token_vectors"]) == ("none", False)
 
 
+@pytest.fixture
+def down(tmp_path: Path) -> Path:
+    """Settings with a rerank service that nobody answers for."""
+    settings = tmp_path / "down.toml"
+    settings.write_text('reranker = "tei+http://127.0.0.1:9"\n')
+    return settings
+
+
+def test_a_gate_fails_where_recalls_had_to_do_without_a_part(file: Path, down: Path) -> None:
+    result = run(str(file), "--config", str(down), "--fail-under", "recall@10=0.1")
+    assert result.exit_code == 1
+    assert "FAILED: degraded <= 0 (is 1.000)" in result.stderr
+    assert "3 of 3 recalls had to do without" in result.stderr
+
+
+def test_a_gate_may_allow_recalls_that_had_to_do_without_a_part(file: Path, down: Path) -> None:
+    rules = "recall@10=0.1, degraded<=1"
+    assert run(str(file), "--config", str(down), "--fail-under", rules).exit_code == 0
+
+
 def test_a_rule_about_what_no_query_asks_for_is_refused_before_anything_is_measured(
     file: Path,
 ) -> None:

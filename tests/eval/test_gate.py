@@ -151,3 +151,26 @@ def test_what_is_let_through_is_measured(
     )
     assert set(asked_figures([query], (5,), headline=True)) == set(overall)
     assert set(asked_figures([query], (5,))) == set(by_category["all"])
+
+
+@pytest.mark.parametrize(
+    ("text", "share", "passed"),
+    [
+        ("recall@10=0.8", 0.25, [True, False]),
+        ("recall@10=0.8", 0.0, [True]),
+        ("recall@10=0.8, degraded<=0.25", 0.25, [True, True]),
+        ("recall@10=0.8, degraded<=0.2", 0.25, [True, False]),
+        ("degraded=0", 0.0, [True]),
+    ],
+)
+def test_recalls_that_did_without_a_part_fail_a_gate_that_does_not_allow_them(
+    text: str, share: float, passed: list[bool]
+) -> None:
+    verdicts = judge(parse_rules(text), OVERALL, BY_CATEGORY, degraded=share)
+    assert [v.passed for v in verdicts] == passed
+
+
+def test_whether_recalls_were_whole_is_asked_of_all_of_them_together() -> None:
+    check_rules(parse_rules("degraded<=0.05"), (10,), QUERIES)
+    with pytest.raises(DatasetError, match="not of a category"):
+        check_rules(parse_rules("degraded[multi-hop]<=0.05"), (10,), QUERIES)

@@ -188,6 +188,15 @@ def test_an_open_question_about_a_given_time_asks_for_what_lies_in_it(
         "Remind me what happened in June 2026",
         "Which notes are from June 2026?",
         "Give me a recap of June 2026",
+        "Was ist im Juni 2026 passiert?",
+        "Was haben wir im Juni 2026 gemacht?",
+        "¿Qué pasó en junio de 2026?",
+        "Que s'est-il passé en juin 2026 ?",
+        "Qu'est-ce qui s'est passé en juin 2026 ?",
+        "Cosa è successo a giugno 2026?",
+        "O que aconteceu em junho de 2026?",
+        "2026年6月发生了什么？",
+        "2026年6月に何がありましたか？",
     ],
 )
 def test_what_lies_in_the_time_that_alone_was_asked_for_does_not_score_like_noise(

@@ -457,8 +457,8 @@ def test_why_names_what_kept_an_arm_from_running(
 @pytest.mark.parametrize(
     ("query", "needed"),
     [
-        ("grey cat before 1990", "a date before 1990-01-01 00:00:00+00:00"),
-        ("grey cat since 2090-05-01", "a date from 2090-05-01 00:00:00+00:00 on"),
+        ("grey cat before 1990", "a date before 1990-01-01"),
+        ("grey cat since 2090-05-01", "a date from 2090-05-01 on"),
     ],
 )
 def test_why_names_the_end_of_a_time_that_has_one(

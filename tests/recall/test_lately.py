@@ -114,7 +114,7 @@ def test_the_explanation_says_that_it_was_told_lately(memory: Recollect, told: s
 
 def weighed(result: RecallResult, by: Calibration) -> bool:
     """Whether the best hit was judged by these weights."""
-    return f"Explanation(value={by.bias}, description='bias'" in str(result.results[0].explanation)
+    return f"Explanation(value={by.bias}, description='bias'" in repr(result.results[0].explanation)
 
 
 @pytest.mark.parametrize("stage", ["first", "late", "cross"])

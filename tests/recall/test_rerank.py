@@ -252,18 +252,19 @@ def test_it_stops_reading_when_the_answer_is_found(
 ) -> None:
     other, reader = crossed(reopen, "swam", CROSSED)
     other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0)
-    assert 6 <= len(reader.read) < 12
+    assert 3 <= len(reader.read) < 16
 
 
 def test_it_stops_reading_when_the_rest_cannot_matter(reopen: Callable[..., Recollect]) -> None:
     other, reader = crossed(reopen, "nowhere", CROSSED)
     did = "painted a fence,sold a bicycle,read a novel,missed a train,planted roses,lost a glove"
     did += ",baked a cake,fixed a lamp,met a judge,swam a mile,drew a map,wrote a poem"
+    did += ",rented a boat,found a coin,sewed a coat,built a shed"
     told = ["Wanda is allergic to peanuts.", *(f"Wanda {x}." for x in did.split(","))]
     other.retain("wanda", [{"text": text} for text in told])
     hits = other.recall("wanda", "What is Wanda allergic to?", min_score=0.0).results
     assert hits[0].text == told[0]
-    assert len(hits) == len(told) > len(reader.read) == 12
+    assert len(hits) == len(told) > len(reader.read) == 16
 
 
 @pytest.mark.parametrize(
@@ -273,7 +274,7 @@ def test_it_stops_reading_when_the_rest_cannot_matter(reopen: Callable[..., Reco
         ([0.9, 0.8], 300, [[0, 1]]),
         ([0.1, 0.9, 0.5, 0.7], 300, [[1, 3], [2, 0]]),
         ([0.9, 0.8, 0.7, 0.6, 0.5], 300, [[0, 1], [2, 3]]),  # four are the most
-        ([0.9, 0.8, 0.8, 0.7, 0.6], 300, [[0, 1, 2], [3, 4]]),  # equal ones are read together
+        ([0.9, 0.8, 0.8, 0.7, 0.6], 300, [[0, 1, 2], [3]]),  # equal ones are read together
         ([0.9] * 9, 300, [[0, 1, 2, 3]]),  # but no more than as many again
         ([0.1, 0.2, 0.9], 2, [[1, 0]]),  # what was not reranked is not read
     ],
@@ -282,7 +283,7 @@ def test_a_cross_encoder_is_given_the_best_in_portions(
     finals: list[float], limit: int, expected: list[list[int]]
 ) -> None:
     ranked = pool(finals, [1] * len(finals))
-    assert [rows.tolist() for rows in portions(ranked, Reading(2, 4), limit)] == expected
+    assert [rows.tolist() for rows in portions(ranked, Reading((2, 4)), limit)] == expected
 
 
 class Tiring(Reader):
@@ -303,7 +304,7 @@ def test_a_portion_that_fails_takes_back_nothing(
     other.__dict__["_recalling"] = recalling
     result = other.recall(diary, QUERY, query_timestamp=ANCHOR, min_score=0.0)
     assert [d.part for d in result.degraded] == ["cross-encoder"]
-    assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 6
+    assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 3
 
 
 def test_a_deadline_between_two_portions_is_told(
@@ -315,7 +316,7 @@ def test_a_deadline_between_two_portions_is_told(
     assert [(d.part, d.reason) for d in result.degraded] == [
         ("cross-encoder", "the deadline came first")
     ]
-    assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 6
+    assert sum("cross" in h.scores for h in result.results) == len(reader.read) >= 3
 
 
 class Silent(Reader):

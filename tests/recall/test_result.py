@@ -18,10 +18,10 @@ from recollect.recall import pipeline
 from recollect.recall.hits import Ranked
 from recollect.recall.pipeline import Recalling, rank
 from recollect.recall.request import RecallRequest
-from recollect.recall.result import shorten
+from recollect.recall.result import NOTHING, shorten
 from recollect.storage.base import View
 from recollect.telemetry import Run
-from recollect.types import Degradation
+from recollect.types import Degradation, Explanation
 
 ANCHOR = "2026-11-15T12:00:00Z"
 
@@ -259,6 +259,42 @@ def test_html_of_why_says_what_each_stage_did(memory: Recollect, story: str) -> 
     why = memory.why(story, "Who adopted a <cat>?", "job", types=["opinion"])
     assert "left at filter" in why._repr_html_() and "its type is world" in why._repr_html_()
     assert "<cat>" not in why._repr_html_()
+
+
+def test_html_says_when_nothing_is_known(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "What is the wifi password of the guest house?")
+    assert result.nothing_known and NOTHING in result._repr_html_()
+
+
+# --- printed -----------------------------------------------------------------------------------
+
+
+def test_a_printed_result_is_a_line_a_hit(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "Who adopted a cat?")
+    first, *others = str(result).splitlines()
+    assert first.split()[:3] == ["1", f"{result[0].score:.3f}", result[0].band.value]
+    assert result[0].text in first and len(others) == len(result) - 1
+
+
+def test_a_printed_result_says_when_nothing_is_known(memory: Recollect, story: str) -> None:
+    result = memory.recall(story, "What is the wifi password of the guest house?")
+    assert str(result).startswith(NOTHING)
+
+
+def test_a_printed_explanation_is_a_tree() -> None:
+    parts = (Explanation(0.5, "words"), Explanation(0.25, "links"))
+    whole = Explanation(0.75, "score", (Explanation(0.75, "signals", parts, "sum"),))
+    assert str(whole).splitlines() == [
+        "0.7500  score by",
+        "└── 0.7500  signals = sum of",
+        "    ├── 0.5000  words",
+        "    └── 0.2500  links",
+    ]
+
+
+def test_a_printed_why_says_what_each_stage_did(memory: Recollect, story: str) -> None:
+    why = memory.why(story, "Who adopted a cat?", "job", types=["opinion"])
+    assert "left at filter" in str(why) and "its type is world" in str(why)
 
 
 # --- what is known and cannot be given ---------------------------------------------------------

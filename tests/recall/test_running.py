@@ -252,7 +252,7 @@ def test_without_one_search_for_meanings_all_are_judged_on_one_scale(
     result = few.recall(diary, "Who swam in the lake?", without=["semantic"], explain=True)
     known = calibrations(few.embedder.name)
     assert any("late" not in hit.scores for hit in result)
-    trees = [str(hit.explanation) for hit in result]
+    trees = [repr(hit.explanation) for hit in result]
     assert all(any(f"value={c.bias}, " in tree for c in known.values()) for tree in trees)
 
 

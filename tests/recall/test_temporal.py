@@ -401,6 +401,77 @@ def test_where_only_an_event_is_told_what_lies_in_its_time_is_an_answer(
 
 
 @pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What happened between the outage and the rollback?", "2026-04-14", "2026-04-17"),
+        ("What happened between the rollback and the outage?", "2026-04-14", "2026-04-17"),
+        ("What happened after the outage and before the rollback?", "2026-04-15", "2026-04-16"),
+        ("What happened between the outage and the burglary?", "2026-04-14", None),
+        ("What happened between the burglary and the outage?", None, "2026-04-15"),
+        ("What happened between the burglary and the wedding?", None, None),
+        ("What happened between the outage and April 15?", "2026-04-14", "2026-04-16"),
+        ("What happened between April 2 and the outage?", "2026-04-02", "2026-04-15"),
+        ("What happened between April 2 and the burglary?", "2026-04-02", None),
+        ("What happened in April after the outage?", "2026-04-15", "2026-05-01"),
+        ("What happened in March after the outage?", "2026-03-01", "2026-04-01"),
+        ("What happened after the outage in April?", "2026-04-01", "2026-05-01"),
+    ],
+)
+def test_two_events_bound_the_window(
+    memory: Recollect, query: str, start: str | None, end: str | None
+) -> None:
+    """From the first day of one to the last of the other; one that is unknown leaves its side open."""
+    told = [*OUTAGE, ("rollback", "The rollback of the shop to 2.3.0 was done", "2026-04-16")]
+    facts = [{"id": i, "text": text, "occurred_start": day} for i, text, day in told]
+    memory.retain("two-events", facts)
+    window = memory.recall("two-events", query, query_timestamp=ANCHOR).window
+    bounds = (None, None) if window is None else (window.start, window.end)
+    assert tuple(each and f"{each:%Y-%m-%d}" for each in bounds) == (start, end)
+
+
+def test_what_was_when_something_was_told_is_of_that_day(memory: Recollect) -> None:
+    memory.retain("moved", {"text": "We moved to Hamburg.", "timestamp": "2026-07-01T10:00:00Z"})
+    query = "What did we eat when we moved to Hamburg?"
+    window = memory.recall("moved", query, query_timestamp=ANCHOR).window
+    assert window is not None and window.start is not None and window.end is not None
+    assert (f"{window.start:%m-%d %H}", f"{window.end:%m-%d %H}") == ("07-01 00", "07-02 00")
+
+
+def test_between_two_events_is_the_pair_that_follow_each_other(memory: Recollect) -> None:
+    told = [
+        {
+            "text": "Outage: the shop returned 500 for all users",
+            "timestamp": "2026-04-14T09:15:00Z",
+        },
+        {"text": "Rolled the shop back to 2.3.0", "timestamp": "2026-04-14T09:40:00Z"},
+        {"text": "Second outage: the database failed over", "timestamp": "2026-05-02T18:20:00Z"},
+    ]
+    memory.retain("two-outages", told)
+    query = "What happened between the outage and the rollback?"
+    window = memory.recall("two-outages", query, query_timestamp=ANCHOR).window
+    assert window is not None and window.start is not None and window.end is not None
+    assert (f"{window.start:%m-%d %H:%M}", f"{window.end:%m-%d %H:%M}") == (
+        "04-14 09:15",
+        "04-14 09:40",
+    )
+
+
+def test_what_lies_between_two_events_is_an_answer(memory: Recollect) -> None:
+    told = [
+        *OUTAGE,
+        ("cache", "Bob halved the size of the cache", "2026-04-15"),
+        ("rollback", "The rollback of the shop to 2.3.0 was done", "2026-04-16"),
+    ]
+    memory.retain("between", [{"id": i, "text": t, "occurred_start": day} for i, t, day in told])
+    query = "What happened between the outage and the rollback?"
+    result = memory.recall("between", query, query_timestamp=ANCHOR)
+    answers = {hit.id for hit in result if hit.band is not Band.NOISE}
+    assert answers == {"outage", "cache", "rollback"}
+    assert result.window is not None
+    assert result.window.text == "since the outage (2026-04-14) and until the rollback (2026-04-16)"
+
+
+@pytest.mark.parametrize(
     ("query", "start"),
     [
         ("What broke after the release of 4.5.0?", "2026-04-02"),

@@ -91,6 +91,46 @@ def test_a_text_that_opens_with_its_cue_points_before_itself(text: str, effect: 
     assert (relation.previous, relation.cause_span, relation.effect) == (True, None, effect)
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("That was because the certificate had expired.", "the certificate had expired"),
+        ("It was caused by an expired certificate.", "an expired certificate"),
+        ("And this happened because we were late.", "we were late"),
+        ("It's mainly due to the heat.", "the heat"),
+        ("The cause was an expired certificate.", "an expired certificate"),
+        ("The reason for that was an expired certificate.", "an expired certificate"),
+        ("Root cause: an expired certificate.", "an expired certificate"),
+    ],
+)
+def test_a_text_that_opens_with_a_reason_tells_the_cause_of_what_is_before_it(
+    text: str, cause: str
+) -> None:
+    (relation,) = find_causal(text)
+    assert (relation.previous, relation.effect_span, relation.cause) == (True, None, cause)
+
+
+def test_a_reason_in_a_later_sentence_is_of_the_sentence_before_it() -> None:
+    (relation,) = find_causal("The checkout went down. That was because the disk was full.")
+    assert (relation.cause, relation.effect) == ("the disk was full", "The checkout went down.")
+    assert not relation.previous
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It was because of the fog that we stayed.",
+        "The cause is unknown.",
+        "The reason is simple.",
+        "It was not because of the fog.",
+        "That was for a good cause.",
+        "Was it because of the fog?",
+    ],
+)
+def test_what_names_no_cause_tells_none_of_what_is_before_it(text: str) -> None:
+    assert not any(relation.previous for relation in find_causal(text))
+
+
 def test_a_later_sentence_points_to_the_sentence_before_it() -> None:
     (relation,) = find_causal("The disk was full. As a result, the build failed.")
     assert (relation.previous, relation.cause) == (False, "The disk was full.")
@@ -116,9 +156,10 @@ CUES = st.sampled_from(
 @given(st.lists(CUES, max_size=14).map(" ".join))
 def test_spans_quote_the_text_and_do_not_overlap(text: str) -> None:
     for relation in find_causal(text):
-        assert text[slice(*relation.effect_span)] == relation.effect
         assert 0 < relation.weight <= 1
-        if relation.cause_span:
+        if relation.effect_span:
+            assert text[slice(*relation.effect_span)] == relation.effect
+        if relation.cause_span and relation.effect_span:
             first, second = sorted([relation.cause_span, relation.effect_span])
             assert text[slice(*relation.cause_span)] == relation.cause
             assert first[1] <= second[0]

@@ -211,6 +211,10 @@ def test_list_items_stay_whole_and_lose_their_bullet() -> None:
     ]
 
 
+def test_a_task_keeps_the_box_that_says_whether_it_is_done() -> None:
+    assert texts("- [ ] Buy milk.\n- [x] Call Bob.\n") == ["[ ] Buy milk.", "[x] Call Bob."]
+
+
 def test_headings_are_the_context_of_what_is_below() -> None:
     found = statements("# Project\n\nIntro.\n\n## Storage\n\n- SQLite\n\n# Team\n\nAlice leads.")
     assert [(s.heading, s.text) for s in found] == [

@@ -71,6 +71,20 @@ def test_another_spelling_is_the_same_fact(memory: recollect.Recollect, again: s
     assert memory.retain("b", {**FACT, "text": again}).new == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "memories"),
+    [("Out sick.", 3), ("Gym.", 3), ("I smoke.", 1), ("Vegetarian.", 1), ("Lives in Berlin.", 1)],
+)
+def test_what_a_day_was_like_is_told_of_each_day(
+    memory: recollect.Recollect, text: str, memories: int
+) -> None:
+    for day in ("2026-04-01T09:00:00Z", "2026-04-02", "2026-04-09", "2026-04-01T17:00:00Z"):
+        memory.retain("b", {"content": text, "timestamp": day, "document_id": f"note-{day}"})
+    found = memory.memories("b")
+    assert len(found) == memories
+    assert sum(each.proof_count for each in found) == 4
+
+
 def test_a_contradicting_value_keeps_both_and_makes_the_newer_current(
     memory: recollect.Recollect,
 ) -> None:
@@ -99,6 +113,15 @@ def test_values_given_in_one_call_are_ordered_by_their_time(memory: recollect.Re
         [{"text": f"Alice works at {p}", "timestamp": f"{y}-01-01"} for p, y in places],
     ).ids
     assert [memory.load("b", i).state.value for i in ids] == ["superseded", "active", "superseded"]
+
+
+@pytest.mark.parametrize(("said", "superseded"), [("2026-04-02", True), ("2026-04-20", False)])
+def test_only_what_is_yet_to_come_can_be_moved(
+    memory: recollect.Recollect, said: str, superseded: bool
+) -> None:
+    memory.retain("b", {"content": "The release is on Friday.", "timestamp": "2026-03-31"})
+    result = memory.retain("b", {"content": "The release was moved to Monday.", "timestamp": said})
+    assert bool(result.superseded) is superseded
 
 
 def test_values_seen_by_others_do_not_supersede(memory: recollect.Recollect) -> None:

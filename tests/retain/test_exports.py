@@ -1,4 +1,4 @@
-"""Chats that messengers export as JSON are conversations."""
+"""Chats that messengers and assistants export as JSON are conversations."""
 
 from __future__ import annotations
 
@@ -59,6 +59,47 @@ SLACK = [
     {
         "type": "message", "user": "U3", "ts": "1710252380.0", "text": "I am new",
         "user_profile": {"real_name": "Carl Orff", "display_name": "carl"},
+    },
+]  # fmt: skip
+CLAUDE = [
+    {
+        "uuid": "c1", "name": "Trip", "created_at": "2026-03-01T10:00:00Z",
+        "chat_messages": [
+            {
+                "uuid": "m1", "sender": "human", "created_at": "2026-03-01T10:00:00Z",
+                "text": "I am off to Oslo with my sister Nora.",
+                "content": [{"type": "text", "text": "I am off to Oslo with my sister Nora."}],
+                "attachments": [{"file_name": "plan.pdf", "extracted_content": "…"}],
+            },
+            {
+                "uuid": "m2", "sender": "assistant", "created_at": "2026-03-01T10:00:05Z", "text": "Lovely!",
+                "content": [{"type": "thinking", "thinking": "Oslo …"}, {"type": "text", "text": "Lovely!"}],
+            },
+        ],
+    },
+    {"uuid": "c2", "name": "", "chat_messages": []},
+]  # fmt: skip
+
+
+def _gpt(name: str, role: str, text: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": [text]}
+    message = {
+        "author": {"role": role}, "content": content, "create_time": 1772359200.5, "recipient": "all", **more
+    }  # fmt: skip
+    return {name: {"id": name, "message": message, "parent": parent, "children": []}}
+
+
+CHATGPT = [
+    {
+        "title": "Trip", "conversation_id": "g1", "current_node": "n5",
+        "mapping": {
+            "root": {"id": "root", "message": None, "parent": None, "children": ["n1"]},
+            **_gpt("n1", "system", "You are helpful.", "root"),
+            **_gpt("n2", "user", "I am off to Oslo with my sister Nora.", "n1"),
+            **_gpt("n3", "assistant", "A first answer.", "n2"),
+            **_gpt("n4", "assistant", 'search("Oslo")', "n2", recipient="browser"),
+            **_gpt("n5", "assistant", "Lovely!", "n4"),
+        },
     },
 ]  # fmt: skip
 USERS = [
@@ -141,6 +182,31 @@ def test_without_the_list_of_people_they_are_called_by_their_ids(
 ) -> None:
     memory.retain_file("b", written(tmp_path / "day.json", SLACK))
     assert {speaker for speaker, _ in told(memory)} == {None, "U1", "U2", "Carl Orff"}
+
+
+def test_talks_with_claude_are_conversations(
+    memory: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    memory.retain_file("b", written(tmp_path / "conversations.json", CLAUDE))
+    assert told(memory) == [
+        ("user", "I am off to Oslo with my sister Nora.\n[file: plan.pdf]"),
+        ("assistant", "Lovely!"),
+    ]
+    assert [d.id for d in memory.documents("b")] == ["conversations.json#c1"]
+    assert {m.context for m in memory.memories("b")} == {"Trip"}
+
+
+def test_of_talks_with_chatgpt_what_was_seen_last_is_kept(
+    memory: recollect.Recollect, tmp_path: Path
+) -> None:
+    memory.retain_file("b", written(tmp_path / "conversations.json", CHATGPT))
+    assert {(m.speaker, m.text) for m in memory.memories("b")} == {
+        ("user", "I am off to Oslo with my sister Nora."),
+        ("assistant", "Lovely!"),
+    }
+    when = datetime(2026, 3, 1, 10, 0, 0, 500_000, tzinfo=UTC)
+    assert {m.mentioned_at for m in memory.memories("b")} == {when}
 
 
 @pytest.mark.parametrize("form", [lambda m: m, lambda m: {"messages": m}])

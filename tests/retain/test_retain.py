@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -203,6 +204,59 @@ def test_an_observation_seen_again_may_be_proven_by_a_later_item(
     assert memory.load("b", seen).source_ids == (first, "bees", "hens")
 
 
+OUTAGE = {"content": "The checkout went down at noon.", "timestamp": "2026-03-01T12:00:00Z"}
+TEA = {"content": "Bob likes tea.", "timestamp": "2026-03-01T12:00:00Z"}
+BILLING = {"content": "The outage of billing lasted a day.", "timestamp": "2026-02-20"}
+REASON = {
+    "content": "That was because the certificate had expired.",
+    "timestamp": "2026-03-01T12:20:00Z",
+}
+NAMED = {
+    "content": "The outage happened because the certificate had expired.",
+    "timestamp": "2026-03-04",
+}
+
+
+def caused(memory: recollect.Recollect, cause: str) -> set[str]:
+    links = memory.links("b", cause)
+    return {k.target for k in links if k.kind is LinkKind.CAUSES and k.source == cause}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "linked"),
+    [
+        (OUTAGE, REASON, True),
+        ({**OUTAGE, "document_id": "log"}, {**REASON, "document_id": "log", "update_mode": "append"}, True),
+        (OUTAGE, {**REASON, "timestamp": "2026-03-02"}, False),
+        (OUTAGE, {**REASON, "tags": ["private"]}, False),
+        (TEA, REASON, False),
+        ({**OUTAGE, "content": "The outage hit the checkout."}, NAMED, True),
+        (OUTAGE, {**NAMED, "content": "This happened because of heat."}, False),
+        (TEA, NAMED, False),
+    ],
+)  # fmt: skip
+def test_a_cause_told_in_a_later_call_is_linked_to_what_it_explains(
+    memory: recollect.Recollect, before: dict[str, Any], after: dict[str, Any], linked: bool
+) -> None:
+    memory.retain("b", {**BILLING, "timestamp": "2025-01-01"})
+    (effect,) = memory.retain("b", before).ids
+    (cause,) = memory.retain("b", after).ids
+    assert caused(memory, cause) == ({effect} if linked else set())
+
+
+def test_a_word_names_the_last_of_its_kind(memory: recollect.Recollect) -> None:
+    memory.retain("b", BILLING)
+    (last,) = memory.retain("b", {**OUTAGE, "content": "The outage hit the checkout."}).ids
+    (cause,) = memory.retain("b", NAMED).ids
+    assert caused(memory, cause) == {last}
+
+
+def test_a_cause_outlives_no_document_that_is_replaced(memory: recollect.Recollect) -> None:
+    memory.retain("b", {**OUTAGE, "document_id": "log"})
+    (cause,) = memory.retain("b", {**REASON, "document_id": "log"}).ids
+    assert not caused(memory, cause)
+
+
 def test_a_stated_cause_becomes_a_link(memory: recollect.Recollect) -> None:
     result = memory.retain(
         "b", ["The dam broke.", "The valley was evacuated because the dam broke."]
@@ -344,16 +398,30 @@ REFUSED = [
 ]
 
 
-def test_a_list_of_messages_is_told_how_to_be_a_conversation(memory: recollect.Recollect) -> None:
-    messages = [
-        {"role": "user", "content": "I keep bees."},
-        {"role": "assistant", "content": "Ah."},
-    ]
+def test_messages_as_a_language_model_gets_them_are_a_conversation(
+    memory: recollect.Recollect,
+) -> None:
+    memory.retain(
+        "b",
+        [
+            {"role": "user", "content": [{"type": "text", "text": "I am allergic to nuts."}]},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+            {"role": "assistant", "content": "I will keep that in mind."},
+        ],
+        document_id="chat",
+    )
+    assert {(m.speaker, m.text, m.document_id) for m in memory.memories("b")} == {
+        ("user", "I am allergic to nuts.", "chat"),
+        ("assistant", "I will keep that in mind.", "chat"),
+    }
+
+
+def test_messages_among_other_items_are_told_how_to_be_a_conversation(
+    memory: recollect.Recollect,
+) -> None:
     with pytest.raises(InvalidInput) as raised:
-        memory.retain("b", messages)
+        memory.retain("b", [{"role": "user", "content": "I keep bees."}, "Bees make honey."])
     assert "turns" in (raised.value.hint or "")
-    memory.retain("b", {"turns": messages})
-    assert {m.speaker for m in memory.memories("b")} == {"user", "assistant"}
 
 
 @pytest.mark.parametrize(("given", "named"), REFUSED)

@@ -13,7 +13,6 @@ from recollect.cli.keys import moment
 from recollect.errors import NotAuthenticated
 from recollect.server.keys import Gate
 from recollect.testing import open_fake
-from recollect.types import Scope
 
 
 @pytest.fixture
@@ -32,10 +31,10 @@ def test_a_created_key_passes_and_a_revoked_one_does_not(keys, db: Path) -> None
     assert "not shown again" in told and secret not in told
     with open_fake(db) as memory:
         gate = Gate(memory.store.keys)
-        assert gate.admit(f"Bearer {secret}", "alice", Scope.WRITE).key.name == "laptop"
+        assert gate.recognise(f"Bearer {secret}").key.name == "laptop"
         assert keys("revoke", secret)[0] == 0
         with pytest.raises(NotAuthenticated):
-            Gate(memory.store.keys).admit(f"Bearer {secret}", "alice", Scope.READ)
+            Gate(memory.store.keys).recognise(f"Bearer {secret}")
 
 
 def test_the_list_says_what_each_key_may_and_no_secret(keys) -> None:

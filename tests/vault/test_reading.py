@@ -140,6 +140,60 @@ def test_a_daily_note_was_told_on_its_day(memory: Recollect, obsidian: Path, run
     assert by_title(memory, "2026-11-02").mentioned_at == datetime(2026, 11, 2, tzinfo=UTC)
 
 
+def test_each_entry_of_a_daily_note_is_of_that_day_or_of_its_own(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    (vault / "2026-11-12.md").write_text(
+        "- Met Carol. The Atlas launch moves to January.\n- Bought a bike helmet for Mia.\n"
+    )
+    run()
+    held = {m.text: m for m in memory.memories(BANK)}
+    helmet = held["Bought a bike helmet for Mia."]
+    assert (helmet.occurred_start, helmet.mentioned_at) == (
+        None,
+        datetime(2026, 11, 12, tzinfo=UTC),
+    )
+    launch = held["Met Carol. The Atlas launch moves to January."]
+    assert launch.occurred_start == datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def test_each_line_of_a_daily_note_that_is_a_sentence_is_an_entry(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    lines = [
+        "Dentist on Thursday.",
+        "The kiln is called Vesuv. #pottery",
+        "A long thought",
+        "goes on here.",
+    ]
+    note = vault / "2026-11-12.md"
+    note.write_text("\n".join(lines))
+    run()
+    assert {m.text for m in memory.memories(BANK)} == {*lines[:2], "A long thought\ngoes on here."}
+    assert note.read_text() == "\n".join(lines) and not run().changed
+
+
+def test_what_was_corrected_in_the_bank_is_corrected_in_the_line_of_a_daily_note(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    note = vault / "2026-11-12.md"
+    note.write_text("The kiln is called Vesuv.\nBen came by.\n")
+    run()
+    (kiln,) = (m for m in memory.memories(BANK) if "kiln" in m.text)
+    memory.update(BANK, kiln.id, text="The kiln is called Etna.")
+    run()
+    assert note.read_text() == "The kiln is called Etna.\nBen came by.\n"
+
+
+def test_a_daily_note_with_a_title_of_its_own_is_one_memory(
+    memory: Recollect, vault: Path, run: Run
+) -> None:
+    text = "- Met Carol.\n- Bought a bike helmet for Mia."
+    (vault / "2026-11-12.md").write_text(f"---\ntitle: A good day\n---\n{text}\n")
+    run()
+    assert [m.text for m in memory.memories(BANK)] == [text]
+
+
 def test_settings_and_attachments_are_ignored(memory: Recollect, obsidian: Path, run: Run) -> None:
     assert run().notes == 5
     assert not any("not a note" in m.text for m in memory.memories(BANK))

@@ -6,7 +6,6 @@ once, so each command imports what it needs when it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,9 @@ from recollect.cli.admin import admin_app
 from recollect.cli.configuring import configure
 from recollect.cli.copy import copy
 from recollect.cli.correcting import invalidate, reinforce, relate, restore, supersede, update
+from recollect.cli.demo import demo
+from recollect.cli.doctor import doctor
+from recollect.cli.eval import eval_
 from recollect.cli.hooks import hooks_app
 from recollect.cli.keys import keys_app
 from recollect.cli.looking import banks, config, documents, entities, export, memories, stats, tags
@@ -89,36 +91,16 @@ def _root(
     ctx.obj = Session(db, config, as_json, read_dsn)
 
 
-def _add(function: Callable[..., None], name: str | None = None) -> None:
-    add(app, function, name or function.__name__)
-
-
 for _function in (
     *(retain, forget, recall, why, load, when),
     *(update, supersede, invalidate, restore, relate, reinforce, review, configure, reembed),
-    *(banks, memories, documents, entities, tags, stats, export),
+    *(banks, memories, documents, entities, tags, stats),
+    *(export, import_, copy, serve, doctor, config, eval_, demo),
 ):
-    _add(_function)
-_add(import_, "import")
-_add(copy)
-_add(config)
-_add(serve)
+    add(app, _function, _function.__name__.rstrip("_"))
 app.add_typer(admin_app, name="admin")
 app.add_typer(vault_app, name="vault")
 app.add_typer(keys_app, name="keys")
 app.add_typer(operations_app, name="operations")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(hooks_app, name="hooks")
-
-
-def _add_checks() -> None:
-    from recollect.cli.demo import demo
-    from recollect.cli.doctor import doctor
-    from recollect.cli.eval import eval_
-
-    _add(doctor)
-    _add(eval_, "eval")
-    _add(demo)
-
-
-_add_checks()

@@ -81,8 +81,8 @@ def listed(given: list[str] | None) -> list[str] | None:
 
 
 def limited_to(option: str, given: list[str] | None) -> list[str] | None:
-    """What an option lets through, None for all. One that names nothing, as a variable that is not set
-    does, would let all of it through."""
+    """What an option lets through, None for everything. An option that names nothing, as with an
+    unset variable, is refused, because it would let everything through."""
     from recollect.errors import InvalidInput
 
     names = listed(given)
@@ -132,8 +132,9 @@ def decoded(raw: bytes, where: str) -> str:
 
 
 def looks_like_a_file(text: str) -> bool:
-    """An argument that names a file, rather than words to remember: of a kind that retain reads, or one
-    that is there; that it cannot be read is then said, in place of keeping its name."""
+    """Whether an argument names a file rather than words to remember: it has a suffix that
+    retain reads, or the file exists. If it cannot be read, that is an error, instead of its name
+    being retained."""
     from recollect.retain.files import KNOWN_SUFFIXES
 
     if "\n" in text or len(text) > 1024:

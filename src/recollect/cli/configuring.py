@@ -19,16 +19,18 @@ def configure(
     ] = None,
 ) -> None:
     """Show or change the settings of a bank. It is made if it is not there."""
-    from recollect.cli.output import emit
-    from recollect.cli.tables import show_fields
+    from recollect.cli.output import talk
 
     changes = dict(_setting(text) for text in settings or ())
     with session.open() if changes else session.open_existing() as memory:
         held = memory.create_bank(bank) if changes else memory.bank(bank)
         if changes:
             held = memory.configure_bank(bank, changes, merge=True)
-    out = {"bank": held.id, **held.config}
-    emit(out) if session.json else show_fields(out)
+    session.show({"bank": held.id, **held.config})
+    if not held.config and not session.json:
+        talk(
+            f"no settings of its own; for example: recollect configure {bank} enable_reranking=false"
+        )
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -63,7 +63,7 @@ def supersede(
 ) -> None:
     """Mark a memory as replaced by another."""
     with session.open_existing() as memory:
-        _told(session, memory.supersede(bank, memory_id, by), f"superseded by {by}:")
+        _told(session, memory.supersede(bank, memory_id, by), f"superseded by {by}")
 
 
 def restore(session: Session, bank: Bank, memory_id: MemoryId) -> None:
@@ -82,17 +82,13 @@ def relate(
     ] = None,
 ) -> None:
     """Say what a memory points at. It replaces what was said before; none takes it back."""
-    from recollect.cli.output import emit, talk
-
     links = dict(_weighed(target) for target in targets or ())
     with session.open_existing() as memory:
         for each in (memory_id, *links):
             memory.load(bank, each)
         memory.relate(bank, {memory_id: links})
-    if session.json:
-        emit({"bank": bank, "id": memory_id, "related": links})
-    else:
-        talk(f"{memory_id} points at {', '.join(links) or 'nothing'}")
+    said = f"{memory_id} points at {', '.join(links) or 'nothing'}"
+    session.tell({"bank": bank, "id": memory_id, "related": links}, said)
 
 
 def _weighed(target: str) -> tuple[str, float]:
@@ -132,7 +128,7 @@ def reinforce(
         )
     with session.open_existing() as memory:
         moved = memory.reinforce(bank, memory_id, cast("Evidence", evidence))
-        _told(session, moved, f"confidence is now {moved.confidence or 0:.2f}:")
+        _told(session, moved, f"confidence is now {moved.confidence or 0:.2f}")
 
 
 def _told(session: Session, memory: Memory, what: str) -> None:
@@ -142,4 +138,4 @@ def _told(session: Session, memory: Memory, what: str) -> None:
     if session.json:
         emit(memory_dict(memory))
     else:
-        talk(f"{what} {memory.text}")
+        talk(f"{what}: {memory.text}")

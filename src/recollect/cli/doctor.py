@@ -44,6 +44,7 @@ def doctor(session: Session) -> None:
 
 
 def _draw(findings: list[Finding]) -> None:
+    from rich.table import Table
     from rich.text import Text
 
     from recollect.cli.output import console, flat
@@ -51,8 +52,11 @@ def _draw(findings: list[Finding]) -> None:
     out = console()
     width = max(len(f.check) for f in findings)
     for f in findings:
-        line = Text("✓ " if f.ok else "✗ ", style="green" if f.ok else "bold red")
-        line.append(f.check.ljust(width + 2), style="bold").append(flat(f.says), style="not bold")
+        line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_column(width=width + 2, no_wrap=True)
+        line.add_column(overflow="fold")
+        mark = Text("✓ " if f.ok else "✗ ", style="green" if f.ok else "bold red")
+        line.add_row(mark.append(f.check, style="bold"), flat(f.says))
         out.print(line)
         if f.hint:
             out.print(Text(f"  hint: {flat(f.hint)}", style="yellow"))

@@ -104,7 +104,8 @@ def eval_(
     check_rules(rules, ks, list(dataset.queries))
     report = _measure(session, dataset, options, ks, ablated=ablate, seed=seed)
     try:
-        verdicts = judge(rules, report.overall, report.by_category)
+        lost = report.incomplete / max(report.queries, 1) if rules else 0.0
+        verdicts = judge(rules, report.overall, report.by_category, degraded=lost)
     except DatasetError:
         # Precision, where no answer was "nothing known": what was measured is wanted all the same.
         _publish(report, (), session.json, target)
@@ -247,6 +248,20 @@ def _publish(
     for verdict in verdicts:
         word = "passed" if verdict.passed else "FAILED"
         typer.echo(f"{word}: {verdict.rule} (is {verdict.shown})", err=True)
+    if any(v.rule.metric == "degraded" and not v.passed for v in verdicts):
+        _say_degraded(report)
+
+
+def _say_degraded(report: Report) -> None:
+    """The figures are not those of what was asked for, and the build is told how to have it either way."""
+    from recollect.cli.output import talk
+
+    parts = ", ".join(report.degraded)
+    talk(
+        f"{report.incomplete:,} of {report.queries:,} recalls had to do without {parts}, so the figures are "
+        "not those of the whole"
+    )
+    talk('hint: mend it, or allow it: --fail-under "…, degraded<=0.05"')
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

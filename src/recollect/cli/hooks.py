@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,14 +72,12 @@ def uninstall(
 
 def status(session: Session) -> None:
     """Whether the hooks are set, whether their helper runs, and what they logged last."""
-    from recollect.cli.output import emit
-    from recollect.cli.tables import show_fields
     from recollect.mcp.claude_hooks import settings_file, unhooked
     from recollect.mcp.places import helpers, log_path, noted
 
     log = log_path()
     last = log.read_text("utf-8", "replace").splitlines()[-LOGGED:] if log.exists() else []
-    out = {
+    out: dict[str, Any] = {
         "hooks": [
             str(change.path)
             for scope in ("user", "project")
@@ -90,10 +88,7 @@ def status(session: Session) -> None:
         "log": str(log),
         "last": last,
     }
-    if session.json:
-        emit(out)
-    else:
-        show_fields(out)
+    session.show(out)
 
 
 def _check(client: str) -> None:

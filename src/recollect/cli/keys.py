@@ -95,6 +95,7 @@ def list_(session: Session) -> None:
             )
             for key in found
         ],
+        none="there are no keys; recollect keys create NAME makes one",
     )
 
 
@@ -103,16 +104,12 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, or the key itself.")],
 ) -> None:
     """End a key; a running server refuses it within two seconds."""
-    from recollect.cli.output import emit, talk
     from recollect.language.dates import now_micros
 
     wanted = key_id.split("_")[1] if key_id.startswith("rk_") and "_" in key_id[3:] else key_id
     with session.existing_store() as memory:
         key = memory.store.keys.revoke(wanted.removeprefix("rk_"), now_micros())
-    if session.json:
-        emit(_described(key))
-    else:
-        talk(f"revoked {key.id} ({key.name})")
+    session.tell(_described(key), f"revoked {key.id} ({key.name})")
 
 
 for _function, _name in ((create, "create"), (list_, "list"), (revoke, "revoke")):

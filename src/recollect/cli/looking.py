@@ -87,16 +87,17 @@ def memories(
     if session.json:
         emit([memory_dict(m) for m in found])
         return
-    show_table(("id", "type", "state", "date", "text"), [_memory_line(m) for m in found])
+    lines = [_memory_line(m) for m in found]
+    show_table(("id", "type", "state", "date", "text"), lines, none=f"{bank} has no such memory")
     _more(len(found), limit, found[-1].id if found else None)
 
 
 def _memory_line(memory: Memory) -> tuple[str, ...]:
+    from recollect.language.passage import said
     from recollect.recall.result import day_of
 
-    date = day_of(memory) or ""
-    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
-    return memory.id, memory.type.value, memory.state.value, date, said
+    date, text = day_of(memory) or "", said(memory.speaker, memory.text)
+    return memory.id, memory.type.value, memory.state.value, date, text
 
 
 def documents(
@@ -111,7 +112,7 @@ def documents(
     limit: Limit = 100,
     after: After = None,
 ) -> None:
-    """The documents of a bank, those written last first, or one with its text."""
+    """The documents of a bank, written last first, or one with its text."""
     from recollect.cli.output import emit, minute, printable
     from recollect.cli.tables import show_table
 
@@ -135,7 +136,11 @@ def documents(
         (d.id, d.memories, d.chunks, minute(d.updated_at), ",".join(d.tags), d.context or "")
         for d in found
     ]
-    show_table(("id", "memories", "chunks", "changed", "tags", "context"), lines)
+    show_table(
+        ("id", "memories", "chunks", "changed", "tags", "context"),
+        lines,
+        none=f"{bank} has no such document",
+    )
     _more(len(found), limit, found[-1].id if found else None)
 
 
@@ -155,13 +160,13 @@ def entities(
 ) -> None:
     """The people, places and things a bank knows, most mentioned first."""
     from recollect.cli.output import emit
-    from recollect.cli.tables import show_fields, show_table
+    from recollect.cli.tables import show_table
 
     with session.open_existing() as memory:
         memory.bank(bank)
         if name is not None:
             one = _profile(memory.entity(bank, _entity(memory, bank, name).id))
-            emit(one) if session.json else show_fields(one)
+            session.show(one)
             return
         found = memory.entities(bank, limit=limit)
     if session.json:
@@ -171,6 +176,7 @@ def entities(
     show_table(
         ("name", "kind", "mentions", "also"),
         [(e.name, e.kind, e.mentions, ", ".join(e.aliases)) for e in found],
+        none=f"{bank} names nobody and nothing",
     )
 
 
@@ -216,17 +222,10 @@ def tags(session: Session, bank: Bank) -> None:
 
 def stats(session: Session, bank: Bank) -> None:
     """What a bank holds, in numbers."""
-    from recollect.cli.output import emit
-    from recollect.cli.tables import show_fields
-
     with session.open_existing() as memory:
         memory.bank(bank)
         found = memory.stats(bank)
-    out = {f.name: getattr(found, f.name) for f in fields(found)}
-    if session.json:
-        emit({"bank": bank, **out})
-    else:
-        show_fields({"bank": bank, **out})
+    session.show({"bank": bank} | {f.name: getattr(found, f.name) for f in fields(found)})
 
 
 def export(
@@ -238,7 +237,7 @@ def export(
     force: Force = False,
 ) -> None:
     """The whole bank as JSON Lines, lossless; import makes it again."""
-    from recollect.cli.output import emit, emit_lines, many, talk
+    from recollect.cli.output import emit_lines, many
     from recollect.filing import Target
 
     target = Target(Path(output), "an export of recollect", _is_export, force)
@@ -250,10 +249,8 @@ def export(
             emit_lines(memory.export(bank))
             return
         count = _write_lines(target, memory.export(bank))
-    if session.json:
-        emit({"bank": bank, "file": output, "lines": count})
-    else:
-        talk(f"wrote {many(count, 'line')} to {output}")
+    said = f"wrote {many(count, 'line')} to {output}"
+    session.tell({"bank": bank, "file": output, "lines": count}, said)
 
 
 def _write_lines(target: Target, lines: Any) -> int:

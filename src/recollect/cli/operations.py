@@ -59,6 +59,7 @@ def list_(
             )
             for o in found
         ],
+        none=f"{bank} has no such operation; a server has one for what it accepts to do later",
     )
 
 
@@ -97,12 +98,7 @@ def _state(name: str) -> str:
 
 
 def _told(session: Session, operation: Operation, word: str) -> None:
-    from recollect.cli.output import emit, talk
-
-    if session.json:
-        emit(_described(operation))
-    else:
-        talk(f"{operation.id}: {word}")
+    session.tell(_described(operation), f"{operation.id}: {word}")
 
 
 def _described(o: Operation) -> dict[str, Any]:

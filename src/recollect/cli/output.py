@@ -120,7 +120,34 @@ def rows(table: Iterable[Iterable[object]]) -> None:
 
 def talk(text: str) -> None:
     """A line on stderr: what happened, what next."""
-    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.write(fitting(printable(text)) + "\n")
+
+
+def fitting(text: str) -> str:
+    """Broken between words where a terminal would break within them; a pipe gets lines as they are."""
+    if not sys.stderr.isatty():
+        return text
+    from textwrap import wrap
+
+    width = _width()
+    lines = (
+        wrap(line, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
+        if len(line) > width
+        else [line]
+        for line in text.split("\n")
+    )
+    return "\n".join("\n".join(parts) for parts in lines)
+
+
+def _width() -> int:
+    """Of the terminal that stderr is."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 def many(count: int, one: str, more: str | None = None) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ARMS = ("semantic", "keyword", "graph", "temporal")
 BAR = 10
+LONGEST = 400  # characters of a memory that are drawn
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _STEPS = ((1, "█", "bold green"), (3, "▆", "green"), (10, "▄", "green"), (30, "▂", "yellow"))
 _THREADS = ("cyan", "magenta", "green", "yellow", "blue", "red")
@@ -33,13 +34,15 @@ _BANDS = {"strong": "bold green", "maybe": "yellow", "noise": "dim"}
 def draw_recall(result: RecallResult, found: int, *, explain: bool) -> None:
     """Drawn for eyes; tab-separated (rank, score, band, date, id, text) for a pipe. `found` is how many
     hits there were before they were cut to those of the result."""
+    from recollect.language.terms import terms
+
     shown = result.results
     _headline(result, len(shown))
     sys.stderr.flush()
     if not terminal() and not explain:
         rows(_line(number, hit) for number, hit in enumerate(shown, 1))
     elif shown:
-        _pictures(console(), shown, explain=explain)
+        _pictures(console(), shown, terms(result.query), explain=explain)
     _sources(result)
     say_degraded(result)
     _footer(result, found)
@@ -84,7 +87,7 @@ def said(memory: Memory) -> str:
     return flat(f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text)
 
 
-def _pictures(out: Console, hits: Sequence[Hit], *, explain: bool) -> None:
+def _pictures(out: Console, hits: Sequence[Hit], wanted: Sequence[str], *, explain: bool) -> None:
     from rich.text import Text
 
     wide = out.width >= 100
@@ -92,14 +95,16 @@ def _pictures(out: Console, hits: Sequence[Hit], *, explain: bool) -> None:
     head = " " * 5 + "score".ljust(BAR + 7) + "  ".join(names)
     out.print(Text(head, style="dim"))
     for number, hit in enumerate(hits, 1):
-        _picture(out, number, hit, names)
+        _picture(out, number, hit, names, wanted)
         if explain and hit.explanation is not None:
             from rich.padding import Padding
 
-            out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 5)))
+            out.print(Padding(explanation_tree(hit.explanation), (0, 0, 0, 5), expand=False))
 
 
-def _picture(out: Console, number: int, hit: Hit, names: tuple[str, ...]) -> None:
+def _picture(
+    out: Console, number: int, hit: Hit, names: tuple[str, ...], wanted: Sequence[str]
+) -> None:
     """One line of numbers, then the memory itself, then what one needs to go on with it."""
     from rich.padding import Padding
     from rich.text import Text
@@ -115,10 +120,10 @@ def _picture(out: Console, number: int, hit: Hit, names: tuple[str, ...]) -> Non
     line.append(hit.band.value, style=band)
     line.append("  linked to a hit" if hit.hop else "", style="dim")
     out.print(line)
-    out.print(Padding(_body(hit), (0, 0, 0, 5)))
+    out.print(Padding(_body(hit, wanted), (0, 0, 0, 5), expand=False))
 
 
-def _body(hit: Hit) -> Table:
+def _body(hit: Hit, wanted: Sequence[str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -129,9 +134,19 @@ def _body(hit: Hit) -> Table:
     body.add_column(overflow="fold")  # Chinese has no spaces to break at, nor has an address
     dim = "dim" if hit.band.value == "noise" else ""
     date = Text((day_of(hit.memory) or "").replace(" to ", "\nto "), style="dim")  # it is narrow
-    body.add_row(date, Text(said(hit.memory), style=dim))
+    body.add_row(date, Text(_glimpse(hit.memory, wanted), style=dim))
     body.add_row("", Text(_about(hit), style="dim"))
     return body
+
+
+def _glimpse(memory: Memory, wanted: Sequence[str]) -> str:
+    """What is said, and of a long note the part that was asked about: ten of them would fill screens."""
+    from recollect.language.excerpt import excerpt
+
+    whole = said(memory)
+    part = excerpt(whole, wanted, LONGEST)
+    before = "" if whole.startswith(part) else "… "
+    return before + part + ("" if whole.endswith(part) else " …")
 
 
 def _about(hit: Hit) -> str:
@@ -178,7 +193,11 @@ def window_text(window: Window) -> str:
 # --- explain, why ----------------------------------------------------------------------------
 
 
+_CHANGES_NOTHING = {"sum": 0.0, "product": 1.0}
+
+
 def explanation_tree(explanation: Explanation) -> Tree:
+    """Without what changes nothing: of a score's many signals most are 0. JSON holds them all."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -187,11 +206,25 @@ def explanation_tree(explanation: Explanation) -> Tree:
         return text.append(f"  {flat(node.label)}", style="not bold")
 
     def grow(tree: Tree, node: Explanation) -> Tree:
-        for detail in node.details:
+        silent = [d for d in node.details if _changes_nothing(d, node)]
+        for detail in (
+            node.details if len(silent) < 2 else [d for d in node.details if d not in silent]
+        ):
             grow(tree.add(label(detail)), detail)
+        if len(silent) > 1:
+            tree.add(
+                Text(
+                    f"{silent[0].value:.4f}  each of {len(silent)} others (--json names them)",
+                    style="dim",
+                )
+            )
         return tree
 
     return grow(Tree(label(explanation), guide_style="dim"), explanation)
+
+
+def _changes_nothing(detail: Explanation, node: Explanation) -> bool:
+    return not detail.details and detail.value == _CHANGES_NOTHING.get(node.operation)
 
 
 def draw_why(answer: Why) -> None:

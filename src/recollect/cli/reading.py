@@ -146,25 +146,12 @@ def load(
     ] = False,
 ) -> None:
     """One memory whole."""
-    from recollect.cli.output import emit
-    from recollect.cli.tables import show_fields
-    from recollect.recall.result import memory_dict
+    from recollect.recall.result import link_dict, memory_dict
 
     with session.open_existing() as memory:
         out = memory_dict(memory.load(bank, memory_id))
         if links:
-            out["links"] = [
-                {
-                    "source": k.source,
-                    "target": k.target,
-                    "kind": k.kind.value,
-                    "weight": round(k.weight, 4),
-                }
-                for k in memory.links(bank, memory_id)
-            ]
+            out["links"] = [link_dict(link) for link in memory.links(bank, memory_id)]
         if revisions:
             out["revisions"] = [memory_dict(m) for m in memory.revisions(bank, memory_id)]
-    if session.json:
-        emit(out)
-    else:
-        show_fields(out)
+    session.show(out)

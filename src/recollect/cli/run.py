@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 
 from recollect.cli.app import app
-from recollect.cli.output import any_locale, error_lines, error_object, printable
+from recollect.cli.output import any_locale, error_lines, error_object, talk
 from recollect.errors import ConfigError, InvalidInput, NotFound, RecollectError
 
 FAILED, UNUSABLE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
@@ -63,7 +63,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Whoever starts a command may have closed some of them (`2>&-`): nothing to read, nobody who reads."""
+    """Whoever starts a command may have closed some streams (`2>&-`); those read or write
+    nothing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  as long as we run
@@ -121,4 +122,4 @@ def _say(given: Sequence[str], kind: str, message: str, hint: str | None) -> Non
     if "--json" in before_rest:
         sys.stderr.write(error_object(kind, message, hint) + "\n")
     else:
-        sys.stderr.write(printable(error_lines(message, hint)) + "\n")
+        talk(error_lines(message, hint))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -73,6 +73,19 @@ class Session:
         said = {k: v for k, v in given.items() if v != os.environ.get(ENV_PREFIX + k.upper())}
         return load_settings(file=self.config, **said, **more)
 
+    def tell(self, value: Any, says: str) -> None:
+        """What was done: as JSON, or in words on stderr."""
+        from recollect.cli.output import emit, talk
+
+        emit(value) if self.json else talk(says)
+
+    def show(self, values: Mapping[str, Any]) -> None:
+        """What there is: as JSON, or one field a line."""
+        from recollect.cli.output import emit
+        from recollect.cli.tables import show_fields
+
+        emit(values) if self.json else show_fields(values)
+
     def open(self) -> Recollect | Client:
         """The store, made if it is not there yet, or a server: for commands that write."""
         return self._connected() or self.open_store()
@@ -91,7 +104,7 @@ class Session:
         return connect(settings.db, api_key=settings.api_key)
 
     def open_store(self) -> Recollect:
-        """The store itself, for what only those do who have it at hand."""
+        """The store itself, for commands that cannot work through a server."""
         from recollect.memory import Recollect
 
         return Recollect(self._of_a_store())

@@ -6,15 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from recollect.cli.output import console, flat, minute, printable, rows, terminal
+from recollect.cli.output import console, flat, minute, printable, rows, talk, terminal
 
 READABLE = 40  # columns that a text wants beside other things
 
 
-def show_table(header: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
+def show_table(
+    header: Sequence[str], lines: Iterable[Sequence[object]], *, none: str = "there is none"
+) -> None:
     """Numbers to the right; the last column takes the room that is left, or, where that is not
-    enough, a line of its own. Ids are never cut: somebody wants to copy them."""
+    enough, a line of its own. Ids are never cut: somebody wants to copy them. `none` is said where there is no
+    line: an empty answer reads like a failure."""
     held = [[_cell(cell) for cell in line] for line in lines]
+    if not held:
+        talk(none)
+        return
     if not terminal():
         rows(held)
         return

@@ -16,6 +16,8 @@ from recollect.cli.telling import Authored, Said
 if TYPE_CHECKING:
     from recollect.types import RetainResult
 
+LISTED = 20  # ids shown to a person; a program gets them all
+
 
 def retain(
     session: Session,
@@ -78,7 +80,7 @@ def _items(
 def _retain(
     session: Session, bank: str, items: list[dict[str, Any]], shared: dict[str, Any]
 ) -> None:
-    from recollect.cli.output import emit, rows, talk
+    from recollect.cli.output import emit, rows, talk, terminal
     from recollect.cli.progress import progress_bar
 
     with session.open() as memory, progress_bar(f"retaining into {bank}") as progress:
@@ -87,7 +89,10 @@ def _retain(
         emit(retain_dict(result))
         return
     new = set(result.new)
-    rows((memory_id, "new" if memory_id in new else "known") for memory_id in result.ids)
+    first = result.ids[:LISTED] if terminal() else result.ids
+    rows((memory_id, "new" if memory_id in new else "known") for memory_id in first)
+    if len(first) < len(result.ids):
+        talk(f"… and {len(result.ids) - len(first):,} more: recollect memories {bank}")
     for part in result.degraded:
         talk(f"degraded: {part.part}: {part.reason}")
     talk(told(result))
@@ -138,7 +143,7 @@ def forget(
     ] = False,
 ) -> None:
     """Delete a memory, a document or a bank, and what was derived from it."""
-    from recollect.cli.output import emit, many, talk
+    from recollect.cli.output import many
     from recollect.errors import InvalidInput
 
     if sum((memory_id is not None, document_id is not None, whole_bank)) != 1:
@@ -157,10 +162,8 @@ def forget(
         else:
             memory.bank(bank)
             gone = memory.forget(bank, memory_id, document_id=document_id)
-    if session.json:
-        emit({"bank": bank, "forgotten": gone})
-        return
-    talk(f"forgot {many(gone, 'memory', 'memories')} of {bank}")
+    said = f"forgot {many(gone, 'memory', 'memories')} of {bank}"
+    session.tell({"bank": bank, "forgotten": gone}, said)
 
 
 def import_(
@@ -173,15 +176,13 @@ def import_(
     ] = None,
 ) -> None:
     """Make a bank again from an export, exactly."""
-    from recollect.cli.output import emit, held, talk
+    from recollect.cli.output import held
     from recollect.cli.progress import progress_bar
 
     with session.open() as memory, progress_bar("importing") as progress:
         made = memory.import_bank(_exported(file), bank, progress=progress)
-    if session.json:
-        emit({"bank": made.id, "memories": made.memories, "documents": made.documents})
-        return
-    talk(f"imported {held(made)} into {made.id}")
+    value = {"bank": made.id, "memories": made.memories, "documents": made.documents}
+    session.tell(value, f"imported {held(made)} into {made.id}")
 
 
 def reembed(
@@ -189,17 +190,14 @@ def reembed(
     bank: Annotated[str, typer.Argument(metavar="BANK", help="The bank.")],
 ) -> None:
     """Make a bank's vectors anew. With the embedder in force; resumes where it stopped."""
-    from recollect.cli.output import emit, talk
     from recollect.cli.progress import progress_bar
 
     with session.open_existing() as memory:
         with progress_bar("embedding") as progress:
             made = memory.reembed(bank, progress=progress)
         model = memory.bank(bank).embedder
-    if session.json:
-        emit({"bank": bank, "vectors": made, "embedder": model})
-        return
-    talk(f"{made} vectors made with {model}" if made else f"{bank} has vectors of {model} already")
+    said = f"{made} vectors made with {model}" if made else f"{bank} has vectors of {model} already"
+    session.tell({"bank": bank, "vectors": made, "embedder": model}, said)
 
 
 def _exported(file: str) -> Iterator[Mapping[str, Any]]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.client import decode
 from recollect.client.call import Call, Steps, path
-from recollect.errors import InvalidInput
 from recollect.recall.explain import Why
-from recollect.recall.request import NO_LIMIT, RECALL_OPTIONS, recall_request
+from recollect.recall.request import NO_LIMIT, check_options, recall_request
 
 if TYPE_CHECKING:
     from recollect.options import RecallOptions
@@ -31,17 +30,11 @@ _PARTS = {  # option → its part of `include`, and the option that bounds it
         },
     ),
 }
-_OF_PARTS = frozenset(name for _, bounds in _PARTS.values() for name in bounds)
 
 
 def recall_body(query: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What to ask, checked as the library itself checks it."""
-    for name in options:
-        if name not in RECALL_OPTIONS:
-            raise InvalidInput(
-                f"recall has no option {name!r}",
-                hint="options: " + ", ".join(sorted(RECALL_OPTIONS)),
-            )
+    check_options(options)
     request = recall_request(query, now=datetime.now(UTC), **options)
     body: dict[str, Any] = {name: options[name] for name in _SAME if options.get(name) is not None}
     if isinstance(body.get("types"), str):

@@ -278,9 +278,9 @@ def _conversation_query(question: Json, noted: Mapping[Talk, datetime], *, mask:
 # --- corpora with queries (multi-hop and retrieval collections) ---------------------------
 
 
-def corpus(folder: Path, name: str | None = None) -> Dataset:
+def corpus(folder: Path) -> Dataset:
     """A folder with `corpus*.jsonl[.gz]` and `queries*.jsonl[.gz]`."""
-    name = name or folder.name.split("_")[0]
+    name = folder.name.split("_")[0]
     passages = [unit for path in _parts(folder, "corpus") for unit in _read(path, _passage)]
     units = tuple(unit for unit in passages if unit.text.strip())
     if name == "timeqa":

@@ -15,7 +15,8 @@ _RULE = re.compile(
     r"\s*(?P<op>>=|<=|=)\s*(?P<bound>\d+(?:\.\d+)?|\.\d+)\s*$"
 )
 _BETWEEN = re.compile(r"[,;](?![^\[]*\])")  # a category may hold a comma
-_LOWER_IS_BETTER = "forbidden"
+DEGRADED = "degraded"  # the share of recalls that had to do without a part
+_LOWER_IS_BETTER = ("forbidden", DEGRADED)
 _ROUNDING = 1e-9  # the mean of ten times 0.6 is a little less than 0.6
 _GOLD = '"gold" that names a unit'
 _MEASURED_OF = {
@@ -91,12 +92,23 @@ def check_rules(rules: Sequence[Rule], ks: Sequence[int], queries: Sequence[Quer
     }
     overall = asked_figures(queries, ks, headline=True)
     for rule in rules:
+        if rule.metric == DEGRADED:
+            _check_degraded(rule)
+            continue
         if rule.metric not in figure_names(ks):
             raise _unmeasured(rule.metric, figure_names(ks))
         if rule.category is not None and rule.category not in asked:
             raise _unheard_of(rule.category, asked)
         if rule.metric not in (overall if rule.category is None else asked[rule.category]):
             raise _unasked(rule)
+
+
+def _check_degraded(rule: Rule) -> None:
+    if rule.category is not None:
+        raise DatasetError(
+            f"{DEGRADED!r} is counted of all recalls, not of a category",
+            hint=f"write {DEGRADED}<={rule.bound:g}",
+        )
 
 
 def _unasked(rule: Rule) -> DatasetError:
@@ -123,14 +135,24 @@ def judge(
     rules: Sequence[Rule],
     overall: Mapping[str, Figure],
     by_category: Mapping[str, Mapping[str, Figure]],
+    *,
+    degraded: float = 0.0,
 ) -> tuple[Verdict, ...]:
-    """A rule about a figure that was not measured is an error: a gate must not pass by absence."""
-    return tuple(_judge(rule, overall, by_category) for rule in rules)
+    """A rule about a figure that was not measured is an error: a gate must not pass by absence. Nor by figures of
+    something else: where recalls did without a part (`degraded`, their share) and no rule allows it, it fails."""
+    if degraded and all(rule.metric != DEGRADED for rule in rules):
+        rules = (*rules, Rule(DEGRADED, 0.0, at_most=True))
+    return tuple(_judge(rule, overall, by_category, degraded) for rule in rules)
 
 
 def _judge(
-    rule: Rule, overall: Mapping[str, Figure], by_category: Mapping[str, Mapping[str, Figure]]
+    rule: Rule,
+    overall: Mapping[str, Figure],
+    by_category: Mapping[str, Mapping[str, Figure]],
+    degraded: float,
 ) -> Verdict:
+    if rule.metric == DEGRADED:
+        return Verdict(rule, degraded, rule.holds(degraded))
     if rule.category is not None and rule.category not in by_category:
         raise _unheard_of(rule.category, by_category)
     figures = overall if rule.category is None else by_category[rule.category]

@@ -70,8 +70,9 @@ def figure_names(ks: Sequence[int]) -> tuple[str, ...]:
 def asked_figures(
     queries: Iterable[Query], ks: Sequence[int], *, headline: bool = False
 ) -> tuple[str, ...]:
-    """Those of them that these queries ask for. Of precision one only knows later, for it needs a query
-    of which nothing was said to be known; overall figures (`headline`) leave the unanswerable out."""
+    """The figures that these queries ask for. Whether there is a precision shows only later,
+    since it needs a query for which nothing was said to be known. Overall figures (`headline`)
+    leave out unanswerable queries."""
     names: set[str] = set()
     for query in queries:
         if query.gold and not (headline and query.answerable is False):
@@ -97,7 +98,8 @@ def score_queries(judged: Sequence[Judged], ks: Sequence[int]) -> list[dict[str,
 
 
 def measures() -> Any:
-    """The package that computes them; it is an extra, and missing it is known before hours of recalls."""
+    """The package that computes the measures. It is an extra, so this is called before hours of
+    recalls, not after."""
     try:
         import ir_measures
     except ImportError as cause:
@@ -142,17 +144,17 @@ def abstention(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
     known = [one for one in judged if one.query.answerable is not None]
     said = [float(one.query.answerable is False) for one in known if one.ranked.nothing_known]
     due = [float(one.ranked.nothing_known) for one in known if one.query.answerable is False]
-    found = {"abstention_precision": said, "abstention_recall": due if said or due else []}
+    found = {"abstention_precision": said, "abstention_recall": due}
     return {name: figure(values, seed=seed) for name, values in found.items() if values}
 
 
-def violations(judged: Iterable[Judged], *, seed: int, depth: int = 10) -> dict[str, Figure]:
-    """Share of the queries with forbidden ids whose best results hold one of them. Of a query all of
-    whose forbidden ids became one memory with its gold, nobody can say: it wants that memory."""
+def violations(judged: Iterable[Judged], *, seed: int) -> dict[str, Figure]:
+    """Share of the queries with forbidden ids whose best ten results hold one of them. A query
+    whose forbidden ids all became one memory with its gold does not count: it wants that memory."""
     broken = [
-        float(bool(one.forbidden & set(one.ranked.ids[:depth]))) for one in judged if one.forbidden
+        float(bool(one.forbidden & set(one.ranked.ids[:10]))) for one in judged if one.forbidden
     ]
-    return {f"forbidden@{depth}": figure(broken, seed=seed)} if broken else {}
+    return {"forbidden@10": figure(broken, seed=seed)} if broken else {}
 
 
 def summarise(

@@ -52,6 +52,8 @@ class Report:
     """Queries that are longer than a recall takes, and were asked in part."""
     degraded: Mapping[str, int] = field(default_factory=dict[str, int])
     """Parts that failed or were late, with the number of recalls that did without them."""
+    incomplete: int = 0
+    """Recalls that did without one or more of these parts."""
     cut: int = 0
     """Answers that were full before the last cut-off: a larger `max_tokens` may find more."""
     unjudged: int = 0
@@ -121,6 +123,7 @@ def summary(
         shortened=getattr(system, "shortened", 0),
         cut=_cut(judged, max(*ks, TOP), getattr(system, "settings", {}).get("max_tokens")),
         degraded=_degraded(judged),
+        incomplete=sum(bool(one.ranked.degraded) for one in judged),
         unjudged=sum(map(_unjudged, judged)),
         note=dataset.note,
         misses=tuple(_misses(judged)),

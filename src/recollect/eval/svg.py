@@ -26,7 +26,7 @@ class Bar:
     high: float | None = None
 
 
-def bars(title: str, rows: Sequence[Bar], *, unit: str = "", colour: str = COLOURS[0]) -> str:
+def bars(title: str, rows: Sequence[Bar]) -> str:
     """Horizontal bars, with a whisker for the interval where there is one."""
     left, width, step = 225, 420, 22
     top = max([r.high if r.high is not None else r.value for r in rows], default=1.0) or 1.0
@@ -39,20 +39,18 @@ def bars(title: str, rows: Sequence[Bar], *, unit: str = "", colour: str = COLOU
             f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(_cut(row.label))}</text>'
         )
         parts.append(
-            f'<rect x="{left}" y="{y}" width="{long:.1f}" height="14" rx="2" fill="{colour}"/>'
+            f'<rect x="{left}" y="{y}" width="{long:.1f}" height="14" rx="2" fill="{COLOURS[0]}"/>'
         )
         end = long
         if row.low is not None and row.high is not None:
             x1, x2 = left + width * row.low / top, left + width * row.high / top
             parts.append(f'<line class="e" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y + 7}" y2="{y + 7}"/>')
             end = max(long, x2 - left)
-        parts.append(
-            f'<text x="{left + end + 6:.1f}" y="{y + 11}">{_short(row.value)}{escape(unit)}</text>'
-        )
+        parts.append(f'<text x="{left + end + 6:.1f}" y="{y + 11}">{_short(row.value)}</text>')
     return _svg(left + width + 70, height, title, parts)
 
 
-def grouped(title: str, groups: Mapping[str, Mapping[str, float]], *, unit: str = "") -> str:
+def grouped(title: str, groups: Mapping[str, Mapping[str, float]]) -> str:
     """One group of bars a row, one colour a series."""
     series = list(dict.fromkeys(name for values in groups.values() for name in values))
     left, width, bar = 120, 440, 13
@@ -73,7 +71,7 @@ def grouped(title: str, groups: Mapping[str, Mapping[str, float]], *, unit: str 
                 f'<rect x="{left}" y="{y + i * bar}" width="{long:.1f}" height="{bar - 2}" fill="{colour}"/>'
             )
             parts.append(
-                f'<text x="{left + long + 5:.1f}" y="{y + i * bar + 10}">{_short(values[name])}{escape(unit)}</text>'
+                f'<text x="{left + long + 5:.1f}" y="{y + i * bar + 10}">{_short(values[name])}</text>'
             )
         y += bar * len(series) + 10
     return _svg(left + width + 70, y, title, parts)

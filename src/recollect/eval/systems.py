@@ -127,7 +127,8 @@ class Recollect:
         self._supersede(bank)
 
     def _supersede(self, bank: Bank) -> None:
-        """As the file has it: it knows better what holds than what retain read from the texts."""
+        """Supersede as the file says, which knows better what holds than retain could read from
+        the texts."""
         ids = {unit.id: self._memories[bank.id, unit.id] for unit in bank.units}
         after = {unit.id: unit.superseded_by for unit in bank.units if unit.superseded_by}
         for by in dict.fromkeys(ids[unit] for unit in after.values()):

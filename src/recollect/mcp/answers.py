@@ -15,7 +15,14 @@ from recollect.language.passage import said
 from recollect.language.tokens import count_tokens
 from recollect.lifecycle import Freshness, age
 from recollect.recall.explain import Why
-from recollect.recall.result import RecallResult, dated, hit_dict, memory_dict, shorten
+from recollect.recall.result import (
+    RecallResult,
+    dated,
+    hit_dict,
+    link_dict,
+    memory_dict,
+    shorten,
+)
 from recollect.types import Band, Bank, Chunk, Hit, Link, Memory, RetainResult, Verbosity
 
 TITLE_LENGTH = 60
@@ -203,7 +210,7 @@ def loaded(whole: Whole, verbosity: Verbosity) -> Answer:
     if verbosity == "full":
         out = everything | {
             "title": title_of(memory),
-            "links": [link_object(link) for link in whole.links],
+            "links": [link_dict(link) for link in whole.links],
             "revisions": [memory_dict(revision) for revision in whole.revisions],
         }
         if whole.chunk is not None:
@@ -234,15 +241,6 @@ def _as_text(out: Mapping[str, Any], memory: Memory) -> str:
     if out.get("revisions"):
         tail += ["", "earlier wordings:", *(r["text"] for r in out["revisions"])]
     return "\n".join([*head, "", memory.text, *tail])
-
-
-def link_object(link: Link) -> dict[str, Any]:
-    return {
-        "source": link.source,
-        "target": link.target,
-        "kind": link.kind.value,
-        "weight": round(link.weight, 4),
-    }
 
 
 # --- writing, looking around -----------------------------------------------------------------

@@ -24,15 +24,16 @@ _EVENTS: Mapping[str, tuple[str, Only | None]] = {
 
 
 def settings_file(scope: Scope) -> Path:
-    """A project's local file: what names a program on this machine is not for its repository."""
+    """The settings file. For a project the local one, because the hooks name a program on this
+    machine, which does not belong in its repository."""
     if scope == "user":
         return claude_folder() / "settings.json"
     return Path.cwd() / ".claude" / "settings.local.json"
 
 
 def hooks(options: Sequence[str], only: Only | None = None) -> dict[str, dict[str, Any]]:
-    """The entry for each event. -P: the agent's folder may hold a `json.py` of its own. And when
-    recollect itself is gone, the agent is not to hear of it either."""
+    """The entry for each event. With -P, because the agent's folder may hold a `json.py` of its
+    own; with `|| true`, so that the agent does not fail when recollect was uninstalled."""
     program = [sys.executable, "-P", "-m", PROGRAM]
     return {
         event: {
@@ -85,7 +86,7 @@ def _with(path: Path, text: str, wanted: Mapping[str, Any]) -> str:
 
 
 def _without(path: Path, text: str) -> str:
-    """Our entries out, and the lists and the object that only they had filled."""
+    """Remove our entries, and the lists and the object that held nothing else."""
     while (found := next(_ours(_parsed(path, text)), None)) is not None:
         (event, at), _ = found
         text = jsonc.without(text, ["hooks", event], at)

@@ -25,7 +25,7 @@ class _Given:
 
 
 class Conversing(Protocol):
-    """What a call asks of its conversation, wherever that is noted."""
+    """What a call asks of its conversation, wherever that is stored."""
 
     def has(self, memory: Memory) -> bool: ...
     def bank_of(self, memory_id: str) -> str | None: ...
@@ -34,7 +34,7 @@ class Conversing(Protocol):
 
 
 class Meeting(Protocol):
-    """The conversations of a server, by who leads them and their name."""
+    """The conversations of a server, by caller and name."""
 
     def of(self, key: tuple[bytes, str]) -> Conversing: ...
 

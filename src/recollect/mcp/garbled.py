@@ -1,5 +1,5 @@
-"""Lines on stdin that are no message. The package drops them, and whoever asked waits for its whole
-patience; a text that was cut in the middle of an emoji is enough."""
+"""Lines on stdin that are no message. The package drops them, and the client waits until it
+times out. A text that was cut in the middle of an emoji is enough."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def pass_on(
     understood: ObjectSendStream[SessionMessage | Exception],
     outgoing: Outgoing,
 ) -> None:
-    """Messages to the server; the rest is answered where it says whom."""
+    """Pass messages on to the server, and answer other lines where they carry an id."""
     async with understood:
         async for each in incoming:
             if not isinstance(each, Exception):

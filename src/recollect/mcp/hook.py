@@ -105,7 +105,8 @@ class Helper:
         self._until = until
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Its answer; when there is none yet, it is started, and this time does without."""
+        """The helper's answer. If it is not running, it is started, and there is no answer this
+        time."""
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(self._left_s())
             try:

@@ -172,7 +172,7 @@ def _inserted(text: str, node: Node, key: str | None, value: Any) -> str:
 
 
 def _removed(text: str, node: Node, at: int) -> str:
-    """Without one entry and its comma; what is said before and after it stays."""
+    """The text without one entry and its comma; comments before and after it stay."""
     entry, last = node.entries[at], len(node.entries) - 1
     before, after = text[: entry.start], text[_past_comma(text, entry.node.end) :]
     if last == 0:

@@ -47,7 +47,7 @@ def socket_path(options: list[str]) -> Path:
 
 
 def store_key(options: list[str]) -> str:
-    """Whatever helper comes next, this is the store that was meant."""
+    """The same for every helper of a store, so that the next one finds what was noted for it."""
     return _hash([*options, *(os.environ.get(f"RECOLLECT_{n}", "") for n in ("DB", "CONFIG"))])
 
 
@@ -92,7 +92,7 @@ def helpers() -> int:
 
 
 def noted() -> int:
-    """Stops that wait to be retained."""
+    """How many stops wait to be retained."""
     return len(list((state_folder() / "spool").glob("*/*.json")))
 
 

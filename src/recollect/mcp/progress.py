@@ -18,7 +18,7 @@ PATIENCE_S = 1.0  # for a client that asked for progress and does not read it
 
 @asynccontextmanager
 async def stage_events(ctx: ServerRequestContext[Any, Any]) -> AsyncGenerator[OnEvent | None]:
-    """What to hand to recall as `on_event`. All that happened is told before the answer is."""
+    """What to hand to recall as `on_event`. All events are sent before the answer is."""
     if (ctx.meta or {}).get("progress_token") is None:
         yield None
         return

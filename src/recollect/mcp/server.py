@@ -130,7 +130,7 @@ class Face:
             self._failed(request, error)
 
     def _said(self, error: RecollectError) -> str:
-        """Agents elsewhere need not know where things are kept."""
+        """The error in words. Agents on other machines are not told where things are kept."""
         if self._http is None:
             return str(error)
         logger.warning("%s", error.message)
@@ -153,7 +153,7 @@ class Face:
     def _call(
         self, ctx: Context, conversation: str | None, on_event: OnEvent | None = None
     ) -> Call:
-        """On a worker's thread: the store may have to be opened."""
+        """Called on a worker thread, because the store may have to be opened."""
         memory = self._memory() if callable(self._memory) else self._memory
         held = self._conversation(ctx, conversation)
         if self._allow is None:

@@ -84,7 +84,7 @@ def _entry(client: Client, path: Path, text: str, name: str) -> Any:
 
 
 def entries(client: Client) -> Iterator[tuple[Scope, Path, list[str]]]:
-    """Each file of the client's that is there, and what our server is called in it."""
+    """Each settings file of the client that exists, with the names of our servers in it."""
     for scope in client.files:
         path = client.file(scope)
         text = read(path)
@@ -109,7 +109,8 @@ def _is_ours(entry: Any) -> bool:
 def undone(
     path: Path, before: str, again: Callable[[str], str], removed: Callable[[str], str]
 ) -> Change:
-    """As it was before us, if doing it `again` to that gives what is there now; else without us."""
+    """Back to the copy from before, if making the change `again` to that gives what is there
+    now; otherwise only without our part."""
     kept = read(Change(path, None, None).backup)
     with suppress(ConfigError):  # a copy that is not what it was is of no use, that is all
         if again(kept or "") == before:
@@ -118,7 +119,8 @@ def undone(
 
 
 def _checked(client: Client, path: Path, text: str, name: str, entry: Mapping[str, Any]) -> str:
-    """The text with the entry; refused, with what to paste, when that is not all that changed."""
+    """The text with the entry. If anything else would change, it is refused, and the error says
+    what to paste."""
     expected = _parsed(client, path, text)
     held = expected.setdefault(client.under, {})
     if not isinstance(held, dict):

@@ -45,7 +45,7 @@ class SharedConversations:
             return self._db.execute(statement, given).fetchall()
 
     def note(self, rows: list[tuple[object, ...]]) -> None:
-        """And let go of what counts as not given any more."""
+        """Also deletes what was given too long ago to count."""
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("DELETE FROM given WHERE at < ?", (time.time() - GIVEN_S,))

@@ -46,8 +46,8 @@ def without_table(text: str, path: Sequence[str]) -> str:
 
 
 def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the table and those below it stand. Comments before the next header are the next
-    one's."""
+    """Where the table and those below it stand. Comments before the next header belong to the
+    next table."""
     headers = list(_HEADER.finditer(text))
     out: list[tuple[int, int]] = []
     for at, header in enumerate(headers):

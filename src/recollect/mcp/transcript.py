@@ -85,7 +85,7 @@ def _parsed(raw: bytes) -> Mapping[str, Any]:
 
 
 def _said(line: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Who said what, without what is nobody's words."""
+    """Who said what, without text that neither of them wrote."""
     message = line.get("message")
     if line.get("isMeta") or line.get("isSidechain") or not isinstance(message, dict):
         return None, ""
@@ -119,8 +119,9 @@ def cleaned(text: str) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """As few as are each short enough to be one memory, cut between paragraphs, else lines,
-    else sentences. Of what goes on and on, a log that was pasted, the beginning is kept."""
+    """As few pieces as possible that are each short enough to be one memory, cut between
+    paragraphs, else lines, else sentences. Of very long text, such as a pasted log, only the
+    beginning is kept."""
     out: list[str] = []
     for gap, part in _parts(text):
         joined = f"{out[-1]}{gap}{part}" if out else part

@@ -148,7 +148,7 @@ def _correct(call: Call, bank: str, memory_id: str, changes: Mapping[str, Any]) 
 
 
 def save_memory(call: Call, arguments: Arguments) -> Answer:
-    """The other system's words for the same thing: a note with an authored head."""
+    """The same as retain in the words of another memory system: a note with an authored head."""
     fields = dict(arguments)
     fields.pop("bank", None)
     bank, overwrite = call.to_write(arguments), fields.pop("overwrite", False)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recollect.errors import InvalidInput
 from recollect.memory.checks import checked, now
 from recollect.memory.parts import Parts, load_words
 from recollect.models.loading import NotYet
@@ -174,14 +173,9 @@ class Reading(Parts):
 
     def _request(self, bank: str, query: str, options: Mapping[str, Any]) -> RecallRequest:
         from recollect.recall.fuzzy import spelled
-        from recollect.recall.request import RECALL_OPTIONS, recall_request
+        from recollect.recall.request import check_options, recall_request
 
-        for name in options:
-            if name not in RECALL_OPTIONS:
-                raise InvalidInput(
-                    f"recall has no option {name!r}",
-                    hint="options: " + ", ".join(sorted(RECALL_OPTIONS)),
-                )
+        check_options(options)
         groups = options.get("tag_groups")
         if groups is not None:
             options = {**options, "tag_groups": spelled(groups, lambda: self._store.tags(bank))}

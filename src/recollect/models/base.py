@@ -49,10 +49,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Expecting(Protocol):
-    """An embedder elsewhere, which would have to be asked for its size."""
+    """An embedder that runs elsewhere, and would have to be asked for its size."""
 
     def expect(self, dimensions: int) -> bool:
-        """Whether its vectors may have as many; what it turns out to answer must."""
+        """Whether its vectors may have this many dimensions. If so, its answers must have them."""
         ...
 
 
@@ -114,7 +114,8 @@ class Skimmed(WithoutTokens):
 
 
 def skimming(embedder: Embedder) -> Embedder:
-    """For searches whose finds nothing reads again: the embedder with its queries skimmed, if it can."""
+    """The embedder with its queries skimmed, if it can do that: for searches whose results are
+    not reranked."""
     inner = embedder.inner if isinstance(embedder, WithoutTokens) else embedder
     return Skimmed(embedder, inner) if isinstance(inner, Skimming) else embedder
 

@@ -168,7 +168,3 @@ def _period(start: Any, end: Any) -> tuple[datetime | None, datetime | None]:
     if began is not None and ended is not None and ended < began:
         return None, None
     return began, ended
-
-
-def remote_extractor(spec: str, timeout: float) -> RemoteExtractor:
-    return RemoteExtractor(spec, timeout)

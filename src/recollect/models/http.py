@@ -26,7 +26,7 @@ _PART = 1 << 16
 
 
 class Refused(ModelError):
-    """The service answered, and would not do it."""
+    """The service answered with a refusal."""
 
     def __init__(self, message: str, hint: str, code: int) -> None:
         super().__init__(message, hint=hint)
@@ -139,7 +139,7 @@ def _raise_complaint(answer: Any, target: str) -> None:
 
 
 def _whole(answer: http.client.HTTPResponse, until: float) -> bytes:
-    """Every byte has the timeout of a socket for itself; an answer has no more than that in all."""
+    """The timeout of a socket applies to each read; here it applies to the whole answer."""
     stated, content = answer.length, bytearray()
     while part := answer.read1(_PART):
         content += part

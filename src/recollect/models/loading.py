@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class Loading(Generic[T]):
-    """Called, it gives the model, and loads it unless that has begun. What fails is tried again by
-    whoever asks next."""
+    """Calling it returns the model, after loading it if nobody has begun to. A load that failed
+    is tried again by the next caller."""
 
     def __init__(self, what: str, load: Callable[[], T], look: Callable[[], object]) -> None:
         self._what = what
@@ -36,7 +36,8 @@ class Loading(Generic[T]):
         return begun.result()
 
     def within(self, seconds: float) -> T:
-        """The model, if it is there by then; else it goes on loading, and `Overdue` says so."""
+        """The model, if it is loaded by then; otherwise it goes on loading, and `Overdue` is
+        raised."""
         begun = self._begun
         if begun is None or not begun.done():
             self._look()

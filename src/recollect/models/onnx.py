@@ -59,10 +59,9 @@ class Fed(NamedTuple):
 class _Graph:
     """A session and its tokenizer, which a graph beside another one shares."""
 
-    def __init__(self, folder: ModelFolder, threads: int, beside: _Graph | None = None) -> None:
+    def __init__(self, folder: ModelFolder, beside: _Graph | None = None) -> None:
         self.folder = folder
-        self._threads = threads
-        self._session = _open_session(folder, threads)
+        self._session = _open_session(folder)
         self._tokenizer = _open_tokenizer(folder) if beside is None else beside._tokenizer
         self._feeds = frozenset(str(node.name) for node in self._session.get_inputs())
         if more := sorted(self._feeds - _FED):
@@ -81,14 +80,14 @@ class _Graph:
         small = self.folder.skimming
         if small is None:
             return self
-        return _Graph(replace(self.folder, graph=small), self._threads, beside=self)
+        return _Graph(replace(self.folder, graph=small), beside=self)
 
     @cached_property
     def _words(self) -> Words:
         return Words(self._tokenizer)
 
     def skimmed(self, text: str, prefix: str) -> list[Encoding]:
-        """As `windows`, of a text of which nothing but its tokens is asked."""
+        """As `windows`, for a text of which only the tokens are needed."""
         tokens = self._words.tokens(prefix + text, SKIMMED)
         return self.windows(text, prefix) if tokens is None else [cast("Encoding", tokens)]
 
@@ -157,12 +156,12 @@ class _Graph:
         return cast("list[NDArray[Any]]", self._session.run(None, named)), Fed(ids, mask)
 
 
-def _open_session(folder: ModelFolder, threads: int) -> Any:
+def _open_session(folder: ModelFolder) -> Any:
     ort = onnxruntime()
     options = ort.SessionOptions()
     if folder.simplified:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -191,8 +190,8 @@ def _open_tokenizer(folder: ModelFolder) -> Tokenizer:
 class OnnxEmbedder:
     """Sentence vectors, and token vectors when the graph makes them."""
 
-    def __init__(self, path: Path, *, threads: int = 1) -> None:
-        self._graph = _Graph(read_folder(path), threads)
+    def __init__(self, path: Path) -> None:
+        self._graph = _Graph(read_folder(path))
         outputs = self._graph.outputs
         self._sentence = _first_of(outputs, ("sentence", "sentence_embedding"))
         self._hidden = _first_of(outputs, ("last_hidden_state", "token_embeddings"))
@@ -318,7 +317,7 @@ class OnnxEmbedder:
 
 
 def _check_pooling(path: Path, folder: ModelFolder) -> None:
-    """Whether we can make of token vectors what the model would."""
+    """Raises unless we can pool token vectors in the way that the model does."""
     other = [] if folder.pooling in ("mean", "cls") else [f"pooling by {folder.pooling}"]
     other += [f"a {step} layer" for step in folder.unread]
     if other:
@@ -344,7 +343,7 @@ def _joined(made: Encoded, parts: Sequence[Sequence[Encoding]]) -> Encoded:
 
 
 def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_] | None:
-    """Which tokens belong to the part of a passage that is context only, if any."""
+    """Which tokens belong to the part of a passage that is only context, if there is one."""
     start, end = text.muted if isinstance(text, Passage) else (0, 0)
     if start == end:
         return None
@@ -357,8 +356,8 @@ def _muted(encoding: Encoding, text: str, shift: int) -> NDArray[np.bool_] | Non
 class OnnxReranker:
     """A cross-encoder: one logit per pair."""
 
-    def __init__(self, path: Path, *, threads: int = 1) -> None:
-        self._graph = _Graph(read_folder(path), threads)
+    def __init__(self, path: Path) -> None:
+        self._graph = _Graph(read_folder(path))
         if _first_of(self._graph.outputs, ("logits",)) is None:
             raise ModelError(
                 f"{path} is no cross-encoder: its outputs are {', '.join(self._graph.outputs)}",
@@ -414,21 +413,21 @@ def _first_of(names: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 Model = TypeVar("Model")
-_loaded: dict[tuple[str, Path, int], Any] = {}
+_loaded: dict[tuple[Callable[[Path], Any], Path], Any] = {}
 _lock = threading.Lock()
 
 
-def _cached(kind: str, path: Path, threads: int, make: Callable[[], Model]) -> Model:
-    key = (kind, path.resolve(), threads)
+def _cached(kind: Callable[[Path], Model], path: Path) -> Model:
+    key = (kind, path.resolve())
     with _lock:
         if key not in _loaded:
-            _loaded[key] = make()
+            _loaded[key] = kind(path)
         return cast("Model", _loaded[key])
 
 
-def onnx_embedder(path: Path, *, threads: int = 1) -> OnnxEmbedder:
-    return _cached("embedder", path, threads, lambda: OnnxEmbedder(path, threads=threads))
+def onnx_embedder(path: Path) -> OnnxEmbedder:
+    return _cached(OnnxEmbedder, path)
 
 
-def onnx_reranker(path: Path, *, threads: int = 1) -> OnnxReranker:
-    return _cached("reranker", path, threads, lambda: OnnxReranker(path, threads=threads))
+def onnx_reranker(path: Path) -> OnnxReranker:
+    return _cached(OnnxReranker, path)

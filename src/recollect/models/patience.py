@@ -25,7 +25,8 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 @contextmanager
 def within(seconds: float) -> Generator[None]:
-    """What is asked in here is waited for no longer, nor longer than whoever is around it waits."""
+    """No model is waited for longer than this inside the block, nor longer than an enclosing
+    block allows."""
     before = _until.set(min(_until.get(), time.monotonic() + seconds))
     try:
         yield
@@ -34,5 +35,5 @@ def within(seconds: float) -> Generator[None]:
 
 
 def left() -> float:
-    """Seconds; without end where nobody set one."""
+    """Seconds; infinite where nobody set a limit."""
     return _until.get() - time.monotonic()

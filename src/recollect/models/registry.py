@@ -15,33 +15,31 @@ RETIRED = frozenset(f"recollect-embed-{number}" for number in range(1, 6))
 _OFF = frozenset({"", "none", "off"})
 
 
-def load_embedder(spec: str | None = None, *, threads: int = 1, timeout: float = 10.0) -> Embedder:
+def load_embedder(spec: str | None = None, *, timeout: float = 10.0) -> Embedder:
     """A shipped name, a folder or ONNX file, a `tei+http://` or an OpenAI-compatible URL; `timeout`
     is for one answer of a service."""
     name = spec or DEFAULT_EMBEDDER
     if _is_url(name):
-        from recollect.models.remote import remote_embedder
+        from recollect.models.remote import RemoteEmbedder
 
-        return remote_embedder(name, timeout)
+        return RemoteEmbedder(name, timeout)
     from recollect.models.onnx import onnx_embedder
 
-    return onnx_embedder(_locate(name), threads=threads)
+    return onnx_embedder(_locate(name))
 
 
-def load_reranker(
-    spec: str | None = None, *, threads: int = 1, timeout: float = 10.0
-) -> Reranker | None:
+def load_reranker(spec: str | None = None, *, timeout: float = 10.0) -> Reranker | None:
     """As `load_embedder`, or a Cohere/Jina-style rerank URL; `none` turns it off."""
     name = DEFAULT_RERANKER if spec is None else spec
     if name is None or name.lower() in _OFF:
         return None
     if _is_url(name):
-        from recollect.models.remote import remote_reranker
+        from recollect.models.remote import RemoteReranker
 
-        return remote_reranker(name, timeout)
+        return RemoteReranker(name, timeout)
     from recollect.models.onnx import onnx_reranker
 
-    return onnx_reranker(_locate(name), threads=threads)
+    return onnx_reranker(_locate(name))
 
 
 def look_for(spec: str | None) -> None:
@@ -54,9 +52,9 @@ def load_extractor(spec: str | None, *, timeout: float = 60.0) -> Extractor | No
     """The base URL of an OpenAI-compatible API with the model after `#`; None = rules, no LLM."""
     if spec is None or spec.lower() in _OFF:
         return None
-    from recollect.models.chat import remote_extractor
+    from recollect.models.chat import RemoteExtractor
 
-    return remote_extractor(spec, timeout)
+    return RemoteExtractor(spec, timeout)
 
 
 def shipped_models() -> tuple[str, ...]:

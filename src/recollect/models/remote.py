@@ -55,7 +55,7 @@ class RemoteEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Asked of the service once: it does not say so without being used."""
+        """The service is asked once: only an embedding shows the size."""
         if not self._dimensions:
             self._dimensions = int(self._embed(["size"]).shape[1])
         return self._dimensions
@@ -168,7 +168,8 @@ class RemoteReranker:
 def _in_batches(
     ask: Callable[[Sequence[str]], NDArray[np.float32]], texts: Sequence[str]
 ) -> Iterator[NDArray[np.float32]]:
-    """What is answered to each batch. Where a service takes fewer texts at once, it says so by refusing them."""
+    """The answer to each batch. A service that takes fewer texts at once says so by refusing a
+    batch."""
     begin, size = 0, BATCH
     while begin < len(texts):
         batch = texts[begin : begin + size]
@@ -243,11 +244,3 @@ def _unexpected(url: str, size: int) -> ModelError:
         f"{url} did not answer with one result for each of {size} texts",
         hint="check that the URL and the kind of service belong together",
     )
-
-
-def remote_embedder(spec: str, timeout: float) -> RemoteEmbedder:
-    return RemoteEmbedder(spec, timeout)
-
-
-def remote_reranker(spec: str, timeout: float) -> RemoteReranker:
-    return RemoteReranker(spec, timeout)

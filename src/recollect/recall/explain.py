@@ -16,7 +16,7 @@ from recollect.language.terms import terms
 from recollect.lifecycle import FACTOR
 from recollect.recall.pool import Pool
 from recollect.recall.understand import Query
-from recollect.types import Arm, Explanation, Memory, State
+from recollect.types import Explanation, Memory, State
 from recollect.types.making import maker
 
 MEANING: Mapping[str, str] = {
@@ -207,6 +207,18 @@ class Why:
             "explanation": self.explanation.as_dict() if self.explanation else None,
         }
 
+    def __str__(self) -> str:
+        """The verdict, a line a stage, and the tree of numbers."""
+        place = f"returned as number {self.rank}" if self.returned else f"left at {self.left_at}"
+        width = max((len(s.stage) for s in self.stages), default=0)
+        lines = [
+            f"{'✓' if s.passed else '✗'}  {s.stage:{width}}  {s.says}"
+            + (f"; needed: {s.needed}" if s.needed else "")
+            for s in self.stages
+        ]
+        tree = [] if self.explanation is None else [str(self.explanation)]
+        return "\n".join([f"{self.query}: {place}", *lines, *tree])
+
     def _repr_html_(self) -> str:
         """For notebooks: the verdict, a row a stage, and the tree of numbers."""
         place = f"returned as number {self.rank}" if self.returned else f"left at {self.left_at}"
@@ -218,8 +230,3 @@ class Why:
         head = "<tr><th>stage</th><th></th><th>says</th><th>needed</th></tr>"
         tree = "" if self.explanation is None else self.explanation.as_html()
         return f"<p>{escape(self.query)}: {place}</p><table>{head}{rows}</table>{tree}"
-
-
-def arm_line(arm: Arm, pool: Pool, row: int) -> str:
-    column = pool.arms[arm]
-    return f"rank {int(column.rank[row])} with {float(column.score[row]):.3f}"

@@ -20,7 +20,7 @@ from recollect.recall.answer import Ranked, considered, lowest, packed, result_o
 from recollect.recall.answerable import READ, answerable, asked_for, reason
 from recollect.recall.boost import boost, in_time, stand_back
 from recollect.recall.bridge import bridge
-from recollect.recall.event import locate
+from recollect.recall.event import locate, shared
 from recollect.recall.floors import Lifted, lifted, told_apart
 from recollect.recall.follow import follow
 from recollect.recall.fuse import RRF, WEIGHTED, fuse, with_turns_beside, with_wishes
@@ -58,22 +58,29 @@ from recollect.recall.spelling import as_held
 from recollect.recall.succeed import asked_until, lasting, succeed, yielding
 from recollect.recall.then import columns_then
 from recollect.recall.turns import Turns
-from recollect.recall.understand import Query, by_event, names_seen, understand, untimed
+from recollect.recall.understand import (
+    Query,
+    bounded_by_event,
+    by_event,
+    names_seen,
+    understand,
+    untimed,
+)
 from recollect.storage.base import Floats, View
 from recollect.telemetry import Run
 from recollect.types import Arm
 
-# The shipped cross-encoder reads a pair in 2 to 8 ms. It reads on where the first six settle little
+# The shipped cross-encoder reads a pair in 2 to 8 ms. It reads on where the first three settle little
 # (docs/why.md). One that the user brings is meant to be used, and may be asked over a network: once.
 CROSSED: Mapping[str, Reading] = {
-    "low": Reading(0, 0),
-    "mid": Reading(6, 24, least=12),
-    "high": Reading(24, 24),
+    "low": Reading(),
+    "mid": Reading((3, 16, 24)),
+    "high": Reading((24,)),
 }
 CROSSED_OWN: Mapping[str, Reading] = {
-    "low": Reading(0, 0),
-    "mid": Reading(16, 16),
-    "high": Reading(48, 48),
+    "low": Reading(),
+    "mid": Reading((16,)),
+    "high": Reading((48,)),
 }
 # Reading ends with a find so likely, or where the next is so much less likely than the best.
 CERTAIN, MATTERS = 0.9, 0.05
@@ -176,7 +183,7 @@ def _understood(
         query = as_held(view, understand(request, names))
     if "temporal" in request.without:
         return replace(query, window=None, parts=())
-    if query.time.event is not None and query.window is None:
+    if bounded_by_event(query):
         return _with_event(with_, view, query, names, request, line)
     return query
 
@@ -243,11 +250,10 @@ def _with_event(
     request: RecallRequest,
     line: Line,
 ) -> Query:
-    """The query with the window that an event in it gives."""
-    event = query.time.event
-    assert event is not None
-    find = partial(locate, view, with_.embedder, event, request.allowed)
-    window = line.awaited("event", line.start("event", find, here=True))
+    """The query with the window that the events in it give."""
+    find = partial(locate, view, with_.embedder, query.time.events, request.allowed)
+    found = line.awaited("event", line.start("event", find, here=True))
+    window = found if found is None or query.window is None else shared(query.window, found)
     return query if window is None else as_held(view, by_event(query, window, names))
 
 
@@ -298,9 +304,8 @@ def _rerank(
     first = judge(pool, plain)
     if not _reranks(settings, search.request) or not len(pool):
         return first, plain
-    if (
-        not learnt and with_.crossed is CROSSED
-    ):  # the shipped cross-encoder learnt no other script, either
+    # The shipped cross-encoder learnt no other script, either.
+    if not learnt and with_.crossed is CROSSED:
         return first, plain
     if settings.fusion != "rrf":
         first = looked_at_first(first, settings.rerank_candidates)

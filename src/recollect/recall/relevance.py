@@ -215,7 +215,8 @@ def _loosely(signal: Floats) -> Floats:
 
 def in_window(columns: Columns, window: Window) -> Floats:
     """+1 inside the time asked for; outside −0.5 nearby to −1 far off (by the window's own
-    length: a day off a day is far, a day off a year is not); 0 undated."""
+    length: a day off a day is far, a day off a year is not); 0 undated. Where an event bounds it, nothing
+    is nearby: the event itself least of all is what was before or after it."""
     dated = columns.happened_from != NO_TIME
     start = -_FAR if window.start is None else to_micros(window.start)
     end = _FAR if window.end is None else to_micros(window.end)
@@ -224,7 +225,7 @@ def in_window(columns: Columns, window: Window) -> Floats:
     early = np.maximum(start - columns.happened_until + np.where(instant, 0, 1), 0)
     gap = np.maximum(late, early)
     length = max(DAY, min(end - start, YEAR_DAYS * DAY))
-    outside = -0.5 - 0.5 * np.minimum(gap / (3 * length), 1)
+    outside = -0.5 - 0.5 * np.minimum(gap / (3 * length), 1) if window.near is None else -1.0
     return np.where(dated, np.where(gap > 0, outside, 1.0), 0.0).astype(np.float32)
 
 

@@ -146,6 +146,15 @@ def check_verbosity(verbosity: Any) -> None:
     _one_of("verbosity", verbosity, _VERBOSITIES)
 
 
+def check_options(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in RECALL_OPTIONS:
+            raise InvalidInput(
+                f"recall has no option {name!r}",
+                hint="options: " + ", ".join(sorted(RECALL_OPTIONS)),
+            )
+
+
 def check_listener(on_event: Any) -> None:
     """Nobody would await what a coroutine function gives back: it would hear of nothing."""
     if on_event is not None and (not callable(on_event) or iscoroutinefunction(on_event)):

@@ -85,23 +85,32 @@ def _missed(query_tokens: NDArray[np.int8], matches: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How many of the best a cross-encoder is shown: `step` at a time, `most` in all, and at least
-    `least` unless the answer is found before; ties aside."""
+    """How many of the best a cross-encoder has read each time it stops to look whether that will do, ties
+    aside. At the first of these marks nothing will but a find that is certain."""
 
-    step: int
-    most: int
-    least: int = 0
+    marks: tuple[int, ...] = ()
+
+    @property
+    def most(self) -> int:
+        return max(self.marks, default=0)
+
+    @property
+    def least(self) -> int:
+        return max(self.marks[:2], default=0)
 
 
 def portions(pool: Pool, reading: Reading, limit: int) -> Iterator[NDArray[np.int64]]:
-    """The rows worth a cross-encoder's time, of the first `limit` the best first, a step at a time. What ties
+    """The rows worth a cross-encoder's time, of the first `limit` the best first, from mark to mark. What ties
     with the last of a portion belongs to it (equal texts get equal scores), up to as many again."""
     best = np.lexsort((pool.keys[:limit], -pool.relevance[:limit]))
     begin = 0
-    while begin < min(reading.most, len(best)):
-        rows = best[begin : begin + 2 * reading.step]
+    for mark in reading.marks:
+        size = mark - begin
+        if size <= 0 or begin >= len(best):
+            continue
+        rows = best[begin : begin + 2 * size]
         relevance = pool.relevance[rows]
-        rows = rows[relevance >= relevance[: reading.step].min()]
+        rows = rows[relevance >= relevance[:size].min()]
         yield rows
         begin += len(rows)
 

@@ -18,6 +18,7 @@ from recollect.types import (
     Degradation,
     EntityState,
     Hit,
+    Link,
     Memory,
     MemoryType,
     StageTrace,
@@ -101,6 +102,19 @@ class RecallResult:
     def __len__(self) -> int:
         return len(self.results)
 
+    def __getitem__(self, place: int) -> Hit:
+        return self.results[place]
+
+    def __str__(self) -> str:
+        """A line a hit, for whoever prints an answer to look at it."""
+        known = [] if not self.nothing_known else [NOTHING]
+        without = [f"degraded: {d.part}: {d.reason}" for d in self.degraded]
+        hits = [
+            f"{n:>3}  {hit.score:.3f}  {hit.band.value:<6}  {_line(hit.memory)}"
+            for n, hit in enumerate(self.results, 1)
+        ]
+        return "\n".join([*known, *hits, *without])
+
     def as_context(self) -> str:
         """The hits as a prompt can use them: dated, cited by number, best first. Noise is left
         out; when nothing is known it says so, and also when what is known cannot be given."""
@@ -157,7 +171,8 @@ class RecallResult:
             f"<tr><td>{hit.score:.3f}</td><td>{hit.band.value}</td><td>{_unfolding(hit)}</td></tr>"
             for hit in self.results
         )
-        return f"<table><tr><th>score</th><th>band</th><th>memory</th></tr>{rows}</table>"
+        known = f"<p>{NOTHING}</p>" if self.nothing_known else ""
+        return f"{known}<table><tr><th>score</th><th>band</th><th>memory</th></tr>{rows}</table>"
 
 
 def hit_dict(hit: Hit, verbosity: Verbosity = "full") -> dict[str, Any]:
@@ -194,6 +209,15 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         write = _WRITTEN.get(value.__class__)
         out[name] = value if write is None else write(value)
     return out
+
+
+def link_dict(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "target": link.target,
+        "kind": link.kind.value,
+        "weight": round(link.weight, 4),
+    }
 
 
 def shorten(text: str, length: int = SUMMARY_LENGTH) -> str:

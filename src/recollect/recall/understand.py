@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from recollect.language.terms import (
     terms,
     without_flags,
 )
-from recollect.language.time import QueryTime, TimeRange, read_query
+from recollect.language.time import QueryTime, TimeRange, read_query, without_asking
 from recollect.language.wishes import is_request
 from recollect.recall.request import RecallRequest
 from recollect.storage.base import Filter, View
@@ -34,7 +35,7 @@ OPEN = frozenset({
     "summari", "summar", "summaris", "recap", "overview", "list", "show", "give", "remind", "rememb", "know",
     "talk", "discuss", "mention", "said", "say", "note", "memori",
 })  # fmt: skip
-_LEADING = re.compile(r"\b(?:back )?(?:in|on|at|during|of) (?:the )?$", re.IGNORECASE)
+_LEADING = re.compile(r"\b(?:back )?(?:in|on|at|during|of|between) (?:the )?$", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom (?:the )?$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
 _QUESTION = re.compile(
@@ -172,25 +173,39 @@ def _side(text: str) -> int:
     return (effect is not None) - (cause is not None)
 
 
+def bounded_by_event(query: Query) -> bool:
+    """Whether an event is to be looked up for when it was. Beside a time that is named, one that bounds it: "in June
+    after the trip", and not "after the trip in June"."""
+    events, window = query.time.events, query.window
+    if window is None or not events:
+        return bool(events)
+    times = [each.span for each in query.time.expressions if each.range]
+    return not query.parts and all(
+        event.relation in ("before", "after", "since", "until")
+        and event.offset is None
+        and not any(event.span[0] <= start < event.span[1] for start, _ in times)
+        for event in events
+    )
+
+
 def by_event(query: Query, window: Window, resolver: EntityResolver) -> Query:
-    """The query with the window that its event gives. Where besides the event hardly more than
+    """The query with the window that its events give. Where besides the event hardly more than
     somebody is named ("What did Alice do before she joined Google?"), the words of the event have
     said what they had to say: they would only find the event once more. Where nobody is ("What happened
     since the outage?"), whatever lies in the window is an answer."""
     dated = replace(query, window=window, time_pull=BY_EVENT, goes_on=False)
-    event = query.time.event
-    if event is None:
-        return dated
-    dated = replace(dated, former=dated.former or event.relation == "before")
-    start, end = event.span
-    text = f"{query.text[:start].rstrip()} {query.text[end:].lstrip()}".strip()
-    named = _named(text, resolver)
+    events = query.time.events
+    relations = {event.relation for event in events}
+    dated = replace(dated, former=dated.former or relations == {"before"})
+    text = _without(query.text, [event.span for event in events])
+    told = [e.span for e in query.time.expressions if e.event is None or e.event in events]
+    named = _named(_without(query.text, told), resolver)
     if not OPEN.issuperset(content_terms(named.rest)):
         return dated
     alone = not named.names and _LOOKS_BACK.search(text) is not None
     if alone:
         dated = replace(dated, time_pull=BY_EVENT_ALONE)
-    outside = event.relation in ("before", "after")
+    outside = len(events) > 1 or not relations.isdisjoint(("before", "after"))
     if query.causal or not outside or not (alone or named.entities):
         return dated
     asked = query_terms(text)
@@ -231,18 +246,21 @@ def _own(name: str) -> list[str]:
 
 def _besides(text: str, time: QueryTime) -> tuple[str, ...]:
     """What is asked besides the time."""
-    return content_terms(_without(text, time))
+    return content_terms(without_asking(_without(text, _spans(time)), text))
 
 
 def untimed(query: Query) -> str:
     """The query without its times: "Who was CTO in March?" is "Who was CTO ?"."""
-    return _without(query.text, query.time)
+    return _without(query.text, _spans(query.time))
 
 
-def _without(text: str, time: QueryTime) -> str:
+def _spans(time: QueryTime) -> list[tuple[int, int]]:
+    return [expression.span for expression in time.expressions]
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     rest = list(text)
-    for expression in time.expressions:
-        start, end = expression.span
+    for start, end in spans:
         leading = _LEADING.search(text, 0, start)
         start = start if leading is None else leading.start()
         rest[start:end] = " " * (end - start)

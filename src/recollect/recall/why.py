@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from itertools import chain
 
@@ -219,8 +220,16 @@ def _asked(window: Window) -> str:
     """A window in words; one end of it may be open."""
     start, end = window.start, window.end
     if start is None or end is None:
-        return f"before {end}" if start is None else f"from {start} on"
-    return f"in [{start}, {end})"
+        return f"before {_moment(end)}" if start is None else f"from {_moment(start)} on"
+    return f"from {_moment(start)} to before {_moment(end)}"
+
+
+def _moment(when: datetime | None) -> str:
+    """A day where it is the beginning of one."""
+    if when is None:
+        return "…"
+    whole = (when.hour, when.minute, when.second, when.microsecond) == (0, 0, 0, 0)
+    return when.date().isoformat() if whole else when.isoformat(" ", "minutes")
 
 
 def _among(view: View, ranked: Ranked, arm: Arm, one: Keys, request: RecallRequest) -> bool:

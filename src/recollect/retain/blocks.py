@@ -29,7 +29,8 @@ BELOW = 4  # lines: a day, an empty one, a name, a time
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,})\s*$")
-_ITEM = re.compile(r"(\s*)(?:[-*+•–]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
+# The box of a task stays in its text: it says whether the task is done.
+_ITEM = re.compile(r"(\s*)(?:[-*+•–]|\(?\d{1,3}[.)])\s+(?=\S)")
 # "3. März" is a day: its number begins no item of a list.
 _DAY = re.compile(
     r"\s*\d{1,2}\.\s+(?:Jan(?:uar|\.)|Jänner|Feb(?:ruar|\.)|März|Mai|Juni|Juli|Okt(?:ober|\.)|Dez(?:ember|\.)"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from recollect.language.sentences import sentences
 from recollect.retain.causal_cues import (
     ANY_CUE,
+    BACK,
     HEADS,
     OPENERS,
     RULES,
@@ -49,12 +50,13 @@ class CausalRelation:
     """``cause`` leads to ``effect``.
 
     With ``previous`` the text opens with its cue ("So, we left"): the cause is what was said
-    before the text, so ``cause_span`` is None and ``cause`` empty.
+    before the text, so ``cause_span`` is None and ``cause`` empty. Or it tells the cause of that ("That
+    was because it rained"): then so are ``effect_span`` and ``effect``.
     """
 
     kind: Kind
     cause_span: Span | None
-    effect_span: Span
+    effect_span: Span | None
     cause: str
     effect: str
     weight: float
@@ -86,6 +88,12 @@ def _in_sentence(text: str, start: int, end: int, before: Span | None) -> Iterat
         if effect:
             yield _from_previous(text, before, effect, opener)
         start += opener.end()
+    back = None if opener else BACK.match(sentence)
+    if back:
+        cause = _trim(text, start + back.end(), _clause_end(text, start + back.end(), end))
+        if cause:
+            yield _of_previous(text, before, cause, back)
+        start += back.end()
     used: list[Span] = []
     lower = sentence.lower()
     heads = {head for head in HEADS if head in lower}
@@ -109,6 +117,16 @@ def _from_previous(
     cue = opener.group().strip(' ,"“(').lower()
     return CausalRelation(
         "causes", before, effect, cause, text[slice(*effect)], weight, cue, before is None
+    )
+
+
+def _of_previous(
+    text: str, before: Span | None, cause: Span, opener: re.Match[str]
+) -> CausalRelation:
+    effect = text[slice(*before)] if before else ""
+    cue = opener.group().strip(' ,"“(').lower()
+    return CausalRelation(
+        "causes", cause, before, text[slice(*cause)], effect, 0.9, cue, before is None
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-__all__ = ["ANY_CUE", "HEADS", "OPENERS", "RULES", "Kind", "Rule", "acceptable", "compiled"]
+__all__ = ["ANY_CUE", "BACK", "HEADS", "OPENERS", "RULES", "Kind", "Rule", "acceptable", "compiled"]
 
 Kind = Literal["causes", "enables", "prevents"]
 # "open": the cue opens the sentence, cause, comma, effect.
@@ -159,6 +159,20 @@ OPENERS = re.compile(
             |triggered|brought\ about|gave\ rise\ to|meant\ that)\b
       | (?P<weak>(?:and\ )?so,|so(?=\ (?:i|we|he|she|they|it)\ (?!far|much|many|long)))
     )\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+# A sentence that opens so tells the cause of the sentence or turn before it. "It was because of the fog that we stayed"
+# has its effect behind it.
+BACK = re.compile(
+    r"""["“(]?(?:and\ |but\ )?(?:
+        (?:this|that|it)(?:\ all|\ only)?(?:['’]s|\ is|\ was|\ happened|\ occurred|\ came\ about)
+            (?:\ (?:mainly|mostly|probably|just|simply|only|all|partly|largely|in\ part|apparently))?
+            \ (?:because(?:\ of)?|due\ to|owing\ to|(?:caused|triggered)\ by|(?:a|the)\ (?:result|consequence)\ of)
+      | (?:the\ )?(?:root\ |main\ |real\ |actual\ )?(?:cause|reason)(?:\ (?:for|of)\ (?:this|that|it))?
+            (?:\ (?:is|was|were|turned\ out\ to\ be)(?:\ that)?|:)
+    )\s+(?!.*\bthat\ (?:i|we|you|he|she|it|they|the|my|our)\b)
+    (?!(?:not|un\w+|still|being|under|a\ mystery|to\ be|tbd|t\.b\.d|simple|obvious|clear|good|the\ same|n/a|none)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from recollect.language.dates import day_after
 from recollect.retain.prepare import Prepared
-from recollect.retain.statements import contradicts, nearly_same, slot
+from recollect.retain.statements import TIMES, contradicts, nearly_same, slot
 from recollect.types import Memory, MemoryType, State
 
 Span = tuple[datetime, datetime | None]
@@ -80,6 +80,12 @@ def replaced_by(new: Prepared, olds: Sequence[Memory]) -> list[Memory]:
             and old.state is State.ACTIVE
             and set(old.tags) == set(new.fact.tags)
             and contradicts(before, new.slot)
+            and not (before.relation in TIMES and _is_over(old, new.fact.said_at))
         ):
             out.append(old)
     return out
+
+
+def _is_over(old: Memory, now: datetime | None) -> bool:
+    """What took place was not moved: "the meeting" is another one by now."""
+    return now is not None and old.occurred_end is not None and old.occurred_end <= now

@@ -1,4 +1,5 @@
-"""Chats as messengers export them in JSON: Telegram's result.json, a day of a Slack channel; and messages with roles.
+"""Chats as they are exported in JSON: Telegram's result.json, a day of a Slack channel, all talks with ChatGPT or
+Claude; and messages with roles.
 
 Each becomes a conversation. What the messenger says itself is a turn of nobody's.
 """
@@ -7,10 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, cast
 
+from recollect.retain.assistants import chatgpt, claude
 from recollect.retain.speakers import word_set
 from recollect.retain.transcript import leaves
 
@@ -40,9 +42,27 @@ def conversations(value: Any, name: str, slack: Mapping[str, str]) -> list[dict[
         if _are(held, "messages"):
             return _telegram(cast("list[Entry]", held), name)
         return _item(whole["messages"], name) if _are(whole.get("messages"), "role") else None
+    for key, turns, called in _ASSISTANTS:
+        if _are(value, key):
+            return _talks(cast("list[Entry]", value), turns, called, name)
     if _are(value, "ts"):
         return _item(map(_Slack(slack).turn, value), name)
     return _item(cast("list[Entry]", value), name) if _are(value, "role") else None
+
+
+_ASSISTANTS = (("mapping", chatgpt, "title"), ("chat_messages", claude, "name"))
+
+
+def _talks(
+    talks: Sequence[Entry], turns: Callable[[Entry], Iterable[Entry]], called: str, name: str
+) -> list[dict[str, Any]]:
+    """A talk is a document, called by its own id: an export of next month holds it, too."""
+    ids = ("uuid", "conversation_id", "id")
+    out: list[dict[str, Any]] = []
+    for place, talk in enumerate(talks):
+        own = next((str(talk[key]) for key in ids if talk.get(key)), str(place))
+        out += _item(turns(talk), f"{name}#{own}", str(talk.get(called) or ""))
+    return out
 
 
 def _are(value: Any, key: str) -> bool:

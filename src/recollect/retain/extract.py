@@ -11,6 +11,7 @@ from hashlib import blake2b
 import orjson
 
 from recollect.ids import new_id
+from recollect.language.passage import said
 from recollect.language.time import TimeExpression
 from recollect.language.tokens import count_tokens
 from recollect.retain.blocks import blocks
@@ -228,7 +229,7 @@ def _group(facts: Iterable[Fact], at: int) -> tuple[list[Fact], list[str]]:
     chunks: list[list[str]] = []
     room = 0
     for fact in facts:
-        line = f"{fact.speaker}: {fact.text}" if fact.speaker else fact.text
+        line = said(fact.speaker, fact.text)
         cost = count_tokens(line)
         if not chunks or cost > room:
             chunks.append([])

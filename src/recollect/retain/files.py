@@ -36,7 +36,7 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise InvalidInput(
             f"{str(path)[:300]} cannot be read: {error.strerror}",
-            hint=f"give its files, such as {path}/*.md, or `recollect vault sync {path}`; on the command line "
+            hint=f"give its files, such as {path}/*.md, or `recollect vault sync {path} --bank NAME`; on the command line "
             "words that a folder is called are given as - on stdin"
             if isinstance(error, IsADirectoryError)
             else "give a readable file",
@@ -98,8 +98,8 @@ def read_json(raw: bytes, path: Path) -> list[dict[str, Any]]:
     if not given or not all(_FORMS & entry.keys() for entry in given):
         raise InvalidInput(
             f"{path} holds something else than items to retain",
-            hint="give an export of Telegram or Slack, messages with role and content, or items with content, text, "
-            "turns or facts",
+            hint="give an export of Telegram, Slack, ChatGPT or Claude, messages with role and content, or items with "
+            "content, text, turns or facts",
         )
     return given
 

@@ -1,8 +1,8 @@
 """What callers may hand to retain, checked and brought into one form.
 
 A text, a dict, or a list of them. A dict with `content` is text to be read; one with `text`
-is a ready-made fact and stays whole; one with `turns` is a conversation. Whatever cannot be
-understood is refused before anything is stored.
+is a ready-made fact and stays whole; one with `turns` is a conversation, and so are messages with
+`role` and `content`. Whatever cannot be understood is refused before anything is stored.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from recollect.errors import InvalidInput
 from recollect.language.dates import day_after, is_day, parse_when, zone_of
 from recollect.options import ItemFields, names
 from recollect.retain.talk import returning
+from recollect.retain.transcript import line_of
 from recollect.types import MemoryType
 from recollect.types.making import maker
 
@@ -123,7 +124,23 @@ def entries(content: Any) -> list[Mapping[str, Any]]:
             f"cannot retain a {type(content).__name__}",
             hint="give a text, a dict with content, text or turns, or a list of these",
         )
-    return [_entry(number, each) for number, each in enumerate(cast("Iterable[Any]", content))]
+    given = [_entry(number, each) for number, each in enumerate(cast("Iterable[Any]", content))]
+    return [{"turns": _messages(given)}] if _are_messages(given) else given
+
+
+def _are_messages(given: Sequence[Mapping[str, Any]]) -> bool:
+    """As programs send them to a language model: no item has a role."""
+    return bool(given) and all("role" in entry and "content" in entry for entry in given)
+
+
+def _messages(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Those that say something, as turns."""
+    told = (
+        {"speaker": line.speaker, "text": line.text, "time": line.stamp, "metadata": line.metadata}
+        for line in map(line_of, given)
+        if line.text
+    )
+    return [{key: value for key, value in turn.items() if value} for turn in told]
 
 
 def _entry(number: int, entry: Any) -> Mapping[str, Any]:

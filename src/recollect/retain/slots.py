@@ -12,11 +12,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from recollect.language.entities.gazetteer import given_names, name_like_words
+from recollect.language.entities.gazetteer import (
+    common_words,
+    given_names,
+    known_names,
+    name_like_words,
+)
 from recollect.language.sentences import sentences
 from recollect.retain.sameness import lemma, normalise
 
-__all__ = ["Slot", "contradicts", "slot"]
+__all__ = ["TIMES", "Slot", "contradicts", "slot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class Slot:
     subject: str
     relation: str
     value: str
+    changed: bool = False  # whether it says that there was another value
 
 
 _OPENING = re.compile(
@@ -58,6 +64,8 @@ _VALUE_TAIL = re.compile(
 )
 
 _NAME = r"[^\W\d_][\w.'’-]*"
+_TOGETHER = re.compile(rf"^(?:[Mm]y [\w-]+|{_NAME}) and I(?= )")
+_WE = re.compile(r"we(?:['’](?:ve|re))?\b(?! (?:are )?(?:now )?based)", re.IGNORECASE)
 _PRONOUNS = frozenset(
     [
         "he",
@@ -85,7 +93,7 @@ _BE = rf"(?:(?: is| am| are|['’]s|['’]m|['’]re){_ADVERB})"
 # After an attribute "'s" is a possessive: "her husband's schedule".
 _IS = rf"(?: (?:is|are){_ADVERB})"
 _VALUE = r"(?P<value>.+)$"
-_PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9]).*)$"
+_PROPER = r"(?P<value>(?:the )?(?-i:[A-Z0-9À-ÖØ-Þ]).*)$"
 
 _ATTRIBUTE = (
     r"(?:(?:work|home|cell|mobile|personal|new|current|latest|default|main|job|primary|official|monthly|annual|yearly|hourly|"
@@ -104,12 +112,24 @@ _LEFT = (
     r"(?: (?:my|his|her|their|the) (?:old |previous )?(?:job|position|role|post|company))?"
     r"(?:(?: at| with)? (?-i:[A-Z])[\w.&'’-]*(?: (?-i:[A-Z])[\w.&'’-]*){0,3})?,?"
 )
+# When something takes place: an hour, a weekday or a day of a month. Each is an attribute of its own.
+_WHEN = (
+    r"(?P<value>\d{1,2}:\d\d(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\.?|noon|midnight"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?) \d{1,2}(?:st|nd|rd|th)?)(?: now| instead)?[.!]?$"
+)
+_HAPPENING = r"(?P<subject>(?:(?:the|my|our|(?-i:[A-Z])[\w-]*['’]s) )?[\w-]+(?: (?!is\b|was\b|moved\b)[\w-]+){0,3}?)"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     # Somebody's attribute, and changes of it.
     ("favorite {attribute}", rf"^(?P<owner>my|our|{_NAME}(?: {_NAME})?['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?){_IS} {_VALUE}"),
     ("favorite {attribute}", rf"^(?P<value>[^,]+?){_IS} (?P<owner>my|{_NAME}['’]s) (?:new |current |all-time )?favou?rite (?P<attribute>[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("{attribute}", rf"^(?P<owner>my|our|the|{_NAME}(?: {_NAME}){{0,2}}['’]s|(?:the|my|our) [\w-]+(?: [\w-]+)?['’]s) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for|at) (?P<of>(?:the |my |our )?[\w'’-]+(?: [\w'’-]+){{0,2}}?))?(?:{_IS}(?: (?:set to|changed to|at))?| (?:was|has been|is|got)?\s?(?:changed|moved|updated|set|pushed|switched|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|bumped)(?: back)?(?: from .+?)? to| changed(?: from .+?)? to) {_VALUE}"),
     ("{attribute}", rf"^(?P<who>I|(?-i:[A-Z])[\w.'’-]*(?: (?-i:[A-Z])[\w.'’-]*)?) (?:changed|updated|set|moved|switched|renamed|reset|pushed) (?P<owner>my|his|her|their|our|the) (?P<attribute>{_ATTRIBUTE})(?: (?:of|for) (?P<of>(?:the |my )?[\w-]+(?: [\w-]+)?))?(?: from .+?)? to {_VALUE}"),
+    # When it is. Only what tells of a change replaces it: there may be two meetings.
+    ("when", rf"^{_HAPPENING}(?: (?:is|are|was|were)(?: now)?(?: (?:scheduled|set|planned))?| takes place| starts)(?: at| on| for) {_WHEN}"),
+    ("when", rf"^{_HAPPENING}(?: (?:is|are|was|were|has been|have been|got|gets|is being))? (?:moved|pushed|rescheduled|postponed|shifted|brought forward)(?: back| forward| up)?(?: from [^.]+?)? to {_WHEN}"),
+    ("when", rf"^(?:I|we|(?-i:[A-Z])[\w'’-]*)(?: have| has|['’]ve)?{_ADVERB} (?:moved|pushed|rescheduled|postponed|shifted|brought) {_HAPPENING}(?: back| forward| up)?(?: from [^.]+?)? to {_WHEN}"),
     # Work, school, home.
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:works?|is working|am working)|['’][sm] working|{_BE} employed)(?: (?:remotely|full[- ]time|part[- ]time|as (?:an? |the )?[\w -]+?))? (?:at|for|by) {_PROPER}"),
     ("employer", rf"^{_SUBJECT}(?:{_ADVERB} (?:joined|started (?:working )?at|got (?:a|the) (?:new )?job (?:at|with)|accepted (?:a|the) (?:job|offer|position) (?:at|from)|was hired (?:by|at)|took a (?:new )?job (?:at|with)|moved jobs to)) {_PROPER}"),
@@ -121,6 +141,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("home", rf"^{_SUBJECT}{_BE} (?:living|based) in {_PROPER}"),
     ("home", rf"^{_SUBJECT}(?: has| have|['’]ve)?{_ADVERB} (?:moved|relocated)(?: (?:back|from (?-i:[A-Z])[\w ]+?|out|over))? to {_PROPER}"),
     # People.
+    ("manager", rf"^{_SUBJECT}{_ADVERB} reports? to {_PROPER}"),
+    ("{attribute}", rf"^(?P<value>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?){_IS} (?P<owner>the|our|my) (?:new )?(?P<attribute>ceo|cto|cfo|team lead|maintainer)(?: of (?P<of>(?:the )?[\w-]+(?: [\w-]+)?))?[.!]?$"),
     ("age", rf"^{_SUBJECT}{_BE} (?P<value>\d{{1,3}})(?: years? old| y/?o)?[.!]?$"),
     ("age", rf"^{_SUBJECT}(?:{_ADVERB} turned| just turned) (?P<value>\d{{1,3}})\b(?! (?:pages|around|left|right))"),
     ("partner", rf"^{_SUBJECT}(?:{_BE} (?:married to|engaged to|dating|going out with|in a relationship with)|{_ADVERB} (?:married|got (?:married|engaged) to|started dating)) {_PROPER}"),
@@ -130,6 +152,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("{attribute}", rf"^{_SUBJECT}{_ADVERB} (?:uses?|is using|am using) (?P<value>[\w.+# -]+?) as (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("{attribute}", rf"^{_SUBJECT}{_ADVERB} switched(?: from .+?)? to (?P<value>[\w.+# -]+?) as (?P<owner>my|his|her|their|our|its|the) (?P<attribute>(?:main |primary |default )?[\w-]+(?: [\w-]+)?)[.!]?$"),
     ("version", rf"^{_SUBJECT}(?: (?:runs|is running|is (?:now )?(?:on|at)|uses)| (?:was|has been|got) (?:upgraded|updated|bumped|migrated|downgraded)(?: from .+?)? to| upgraded(?: from .+?)? to)(?: version)? (?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
+    ("port", rf"^{_SUBJECT}(?:{_ADVERB} (?:runs|listens)|{_BE}(?: (?:running|listening))?) on port (?P<value>\d+)(?: now)?[.!]?$"),
+    ("version", r"^(?:I|we)(?: (?:use|run|are (?:now )?on)|['’]re (?:now )?on) (?P<subject>(?-i:[A-Z])[\w+#-]*(?: (?-i:[A-Z])[\w+#-]*)?) (?:version )?(?P<value>v?\d+(?:\.\d+)*)(?: now)?[.!]?$"),
     ("version", rf"^(?:I|we|{_NAME}) (?:upgraded|updated|bumped|migrated|downgraded) (?P<subject>(?:the |our |my )?[\w-]+(?: [\w-]+)?)(?: from .+?)? to (?:version )?(?P<value>v?\d+(?:\.\d+)*(?:[-\w.]*)?)[.!]?$"),
     ("status", rf"^{_SUBJECT}{_BE} (?P<value>open|closed|on|off|up|down|online|offline|active|inactive|enabled|disabled|done|blocked|in progress|pending|approved|rejected|live|deprecated|merged|resolved|fixed|broken|available|unavailable|cancell?ed|completed?|finished|retired|unemployed|pregnant|sold out)[.!]?$"),
 )  # fmt: skip
@@ -176,8 +200,8 @@ _BRITISH = re.compile(r"\b(col|flav|fav|neighb|behavi)our(?=\b|ite)")
 _QUALIFIERS = re.compile(r"^(?:new|current|latest|official|main|primary) ")
 _TRIGGER = re.compile(
     r"\b(?:is|am|are|works?|working|join(?:ed)?|started|lives?|living|moved|relocated|resides?|settled|turned|married"
-    r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set"
-    r"|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
+    r"|dating|engaged|uses?|using|switched|runs?|running|upgraded|updated|bumped|migrated|downgraded|changed|set|reports?|listens?|use|run|starts|takes"
+    r"|postponed|shifted|brought|was|were|has|have|got|accepted|hired|took|promoted|appointed|named|studies|study|studying|attends?|enrolled|transferred"
     r"|goes|based|employed|pushed|renamed|raised|lowered|increased|reduced|extended|postponed|rescheduled|reset)\b|['’](?:s|m|re)\b",
 )
 
@@ -204,13 +228,18 @@ def _only_statement(text: str) -> str | None:
     """The one sentence of ``text`` that is more than an interjection ("Hey Bob! Big news.")."""
     text = text.strip()
     if not _SEVERAL.search(text):
-        return _OPENING.sub("", text, count=1)
+        return _opened(text)
     found = [text[start:end] for start, end in sentences(text)]
     if len(found) > 1:
         found = [sentence for sentence in found if len(sentence.split()) > _INTERJECTION]
     if len(found) != 1:
         return None
-    return _OPENING.sub("", found[0], count=1)
+    return _opened(found[0])
+
+
+def _opened(sentence: str) -> str:
+    """Without what only opens it; who does something together with the speaker is "we"."""
+    return _TOGETHER.sub("We", _OPENING.sub("", sentence, count=1), count=1)
 
 
 def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | None:
@@ -223,8 +252,12 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
         return None
     if len(rest.split()) > _REST or _AND_MORE.match(rest):
         return None
-    subject = _subject(groups, speaker)
-    if subject is None:
+    # A household moves; what is based somewhere is a firm.
+    ours = relation == "home" and _WE.match(match.string) is not None
+    subject = _named("I", speaker) if ours else _subject(groups, speaker)
+    if subject is None or (relation == "home" and not _is_home(raw, sure=ours)):
+        return None
+    if relation == "home" and _VISIT.match(rest):
         return None
     joined = relation == "employer" and _JOINED.search(match.string[: match.start("value")])
     if joined and raw.split()[0].lower() in _lower_names():  # "joined Bob for lunch"
@@ -234,7 +267,53 @@ def _read(relation: str, match: re.Match[str], speaker: str | None) -> Slot | No
         relation = relation.format(attribute=_attribute(attribute))
         if _NO_VALUE.match(raw) or not _has_form(relation, raw):
             return None
-    return Slot(subject, relation, value)
+    if relation == "when":
+        relation = _kind_of_time(value)
+    return Slot(subject, relation, value, _CHANGED.search(match.string) is not None)
+
+
+_CHANGED = re.compile(
+    r"\b(?:now|instead|moved|pushed|rescheduled|postponed|shifted|brought)\b", re.IGNORECASE
+)
+# The relations that say when something takes place.
+TIMES = ("hour", "weekday", "day")
+
+
+def _kind_of_time(value: str) -> str:
+    if value.endswith("day"):
+        return "weekday"
+    return "day" if value[0].isalpha() and any(map(str.isdigit, value)) else "hour"
+
+
+_VISIT = re.compile(
+    r"\s*for (?:the|a|an|\d+) (?:long )?(?:weekend|nights?|days?|weeks?|summer|winter|holidays)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_home(raw: str, *, sure: bool) -> bool:
+    """Whether one can live there: not "I moved to Slack", "to Python 3.12" or "to Marketing". Where only a place can be
+    meant, it is a known one: what a team moves to may be called anything."""
+    named = _CAPITALS.match(raw)
+    if named is None:
+        return not sure
+    head = re.sub(r"^the ", "", named[0], flags=re.IGNORECASE).strip(" .,!?").lower()
+    kinds = _kinds().get(head, frozenset())
+    if kinds or sure:
+        return kinds == frozenset({"place"})
+    return not any(map(str.isdigit, head)) and head.split()[-1] not in common_words()
+
+
+_CAPITALS = re.compile(r"(?:the )?[A-Z0-9À-ÖØ-Þ][^\s,]*(?: [A-Z0-9À-ÖØ-Þ][^\s,]*)*")
+
+
+@cache
+def _kinds() -> dict[str, frozenset[str]]:
+    """Of well-known names, in lower case, all that they name."""
+    kinds: dict[str, set[str]] = {}
+    for name, kind in known_names():
+        kinds.setdefault(name.lower(), set()).add(kind)
+    return {name: frozenset(found) for name, found in kinds.items()}
 
 
 _SEVERAL = re.compile(r"[.!…。！？]\s*\S|\n")
@@ -316,6 +395,8 @@ def _named(raw: str, speaker: str | None) -> str | None:
 def contradicts(old: Slot, new: Slot) -> bool:
     """Whether the two cannot both hold: one attribute, two values, neither part of the other."""
     if (old.subject, old.relation) != (new.subject, new.relation):
+        return False
+    if new.relation in TIMES and not new.changed:
         return False
     one = {lemma(word) for word in old.value.split()}
     other = {lemma(word) for word in new.value.split()}

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from typing import Literal
 
 from recollect.retain.sameness import nearly_same, normalise
-from recollect.retain.slots import Slot, contradicts, slot
+from recollect.retain.slots import TIMES, Slot, contradicts, slot
 from recollect.retain.stance import Stance, stance
 
 __all__ = [
+    "TIMES",
     "Slot",
     "Stance",
     "contradicts",
@@ -97,8 +98,43 @@ _LASTING_ING = _words(
     """working living studying learning using dating teaching training writing building running
     planning looking trying hoping getting leading managing developing thinking considering"""
 )
+_NO_DEED = _words(
+    """bring thing nothing something anything everything king sing ring spring string wing missing
+    morning evening during according including regarding ceiling wedding"""
+)
 _DETERMINERS = _words(
     "a an the my your his her its our their this that these those very so too more"
+)
+
+
+# A day in a word or two, as diaries and stand-ups have it: "Out sick.", "Migraine again.", "WFH." Nothing else may be
+# told: "Cold brew." and "Night owl." last.
+_OF_A_DAY = (
+    r"(?:(?:out|off|home) (?:sick|ill)|sick(?: day| leave)?|ill|unwell|fever|flu|(?:bad |head ?)cold|headache|migraine"
+    r"|nausea|(?:back|tooth|stomach)[ -]?ache|sore throat|hung ?over|jet[- ]?lag(?:ged)?|insomnia|ooo|out of (?:the )?office"
+    r"|wfh|working from home|on (?:pto|leave|vacation|holiday|call)|pto|(?:day|week) off|(?:rest|snow|travel) day"
+    r"|(?:night|late|early|day) shift|no (?:school|work|sleep|incidents?|alerts?|outages?|blockers?|changes?|news)"
+    r"|all quiet|nothing (?:new|to report)|(?:heavy |light )?(?:rain|snow)|rainy|sunny|cloudy|foggy|windy|gym|workout|leg day|yoga|pilates|stand-?up|retro|dentist|physio(?:therapy)?)"
+)
+_AROUND = (
+    r"(?:a|an|the|my|another|again|still|all day|half day|at home|in bed|with|and|feeling|bad|slight|mild|severe|terrible"
+    r"|very|quite|so far|morning|evening|session|class|appointment|\d+)"
+)
+# What is measured or shared on a day, which the next day has again.
+_MEASURED = (
+    r"(?:bp|blood (?:pressure|sugar)|glucose|heart rate|resting heart rate|pulse|temp(?:erature)?|fever|weight|steps|mood"
+    r"|pain|sleep|hrv|spo2)\W{1,3}(?:of |at )?\d[\d.,:/]*\s?(?:kg|lbs?|mmhg|bpm|°?[cf]|h|hours|steps|%|mg/dl|mmol/l)?"
+)
+_SHARED = (
+    r"(?:lunch|dinner|breakfast|brunch|coffee|drinks|call|meeting|interview|sync|walk) with"
+    r" (?:(?-i:[A-Z])[\w'’-]*|(?:my|the|our) [\w'’-]+)(?:(?:,| and| from| at| in) [\w'’-]+){0,4}"
+)
+_DAILY = re.compile(
+    r"\W*(?:I(?:['’]m| am| feel| have| got|['’]ve got) (?!working|insomnia|no\b))?"
+    rf"(?:{_AROUND}\W+)*{_OF_A_DAY}(?:\W+(?:{_AROUND}|{_OF_A_DAY}))*\W*"
+    rf"|\W*(?:{_MEASURED}|{_SHARED})\W*"
+    r"|\W*(?:[\w'’-]+ ){1,3}?(?:(?:is|was|am|are) |[’'][sm] )?(?:out|off) (?:sick|ill)(?: again)?\W*",
+    re.IGNORECASE,
 )
 
 
@@ -107,15 +143,34 @@ def is_event(text: str) -> bool:
     bare = _QUOTED.sub("", text)
     if _HABIT.search(bare):
         return False
-    if _AHEAD.search(bare):
+    if _AHEAD.search(bare) or _DAILY.fullmatch(bare):
         return True
     tokens: list[str] = _TOKEN.findall(bare.lower())
     for index, token in enumerate(tokens):
         before = tokens[index - 1] if index else ""
+        if not index and _tells_deed(token, tokens[1:2]):
+            return True
+        if not index and token in _ADJECTIVES - {"left"} and _tells_no_deed(tokens[1:2]):
+            return False
         verdict = _verdict(token, before, tokens[index + 1 : index + 3])
         if verdict is not None:
             return verdict or bool(_DATED.search(bare) and token in _PAST_BE)
     return False
+
+
+def _tells_deed(token: str, after: list[str]) -> bool:
+    """As diaries put it, with nobody named: "Worked late.", "Felt dizzy", "Painting the room"; not "Worked at Google"."""
+    if token == "worked":
+        return not after or after[0] not in ("at", "for", "in", "as", "with")
+    if token in ("felt", "had", "stayed", "enjoyed"):
+        return True
+    doing = token.endswith("ing") and len(token) > 4 and token not in _LASTING_ING | _NO_DEED
+    return doing and bool(after) and after[0] in ("with", "the", "my", "our", "late", "again")
+
+
+def _tells_no_deed(after: list[str]) -> bool:
+    """ "Married.", "Engaged to Bob", "Based in Rome": what somebody is, with nobody named."""
+    return not after or after[0] in ("to", "in", "with", "at", "by", "since", "and", "as", "from")
 
 
 def _verdict(token: str, before: str, after: list[str]) -> bool | None:

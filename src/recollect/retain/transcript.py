@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import orjson
 
-__all__ = ["Line", "leaves", "transcript"]
+__all__ = ["Line", "leaves", "line_of", "transcript"]
 
 Entry = Mapping[str, Any]
 
@@ -73,17 +73,17 @@ def _is_talk(value: Any) -> bool:
     entries = cast("list[Entry]", value)
     if not all(any(key in each for key in _WORDS) for each in entries):
         return False
-    return any(line.text for line in map(_line, entries)) and 2 * sum(
+    return any(line.text for line in map(line_of, entries)) and 2 * sum(
         _who(each) is not None for each in entries
     ) >= len(entries)
 
 
 def _lines(entries: Sequence[Entry]) -> list[Line]:
     """Without those in which nothing was said: a call of a tool, a message that was taken back."""
-    return [line for line in map(_line, entries) if line.text]
+    return [line for line in map(line_of, entries) if line.text]
 
 
-def _line(entry: Entry) -> Line:
+def line_of(entry: Entry) -> Line:
     who, words, when = _who(entry), _first(entry, _WORDS), _first(entry, _WHEN)
     used = {key for key in (who, words, when) if key}
     return Line(

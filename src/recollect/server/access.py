@@ -11,9 +11,9 @@ from recollect.types import Scope
 
 
 def authorize(request: Request, bank: str | None, scope: Scope) -> Caller:
-    """Who asks; an error of the library's tree when that is nobody who may. What is noted on the
-    way is for the log and the audit, also of those who were refused. Asked again of the same
-    request, it does not count as another."""
+    """The caller, or an error from the library's tree if they may not do this. What is noted on
+    the way is for the log and the audit, including requests that are refused. A second call for
+    the same request does not count as another."""
     state = request.state
     if getattr(state, "allowed", None) == (bank, scope):
         return state.caller

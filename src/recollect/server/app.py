@@ -96,8 +96,8 @@ def _takes_gzip(accepted: bytes) -> bool:
 
 
 class Compressed(GZipMiddleware):
-    """For who asks for it. Others are not kept waiting for a look at what they get: no cache is to
-    keep an answer, so none needs to be told what it depends on."""
+    """Compresses for clients that ask for it. Other answers are passed on as they are, without a
+    Vary header: no cache may keep an answer, so none needs to be told what it depends on."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = (v for k, v in scope.get("headers", ()) if k == b"accept-encoding")

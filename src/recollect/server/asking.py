@@ -34,7 +34,7 @@ def answered(result: RecallResult, body: RecallBody) -> dict[str, Any]:
 
 
 def _heard(result: RecallResult, body: RecallBody) -> RecallResult:
-    """The result, which says of what was asked in vain."""
+    """The result, with a note for each field of the request that recall does not have."""
     if not body.model_extra:
         return result
     known = list(type(body).model_fields)
@@ -48,7 +48,7 @@ def _unknown(name: str, known: list[str]) -> str:
 
 
 def options(body: RecallBody) -> dict[str, Any]:
-    """What the caller said, in the library's words; what is None is left to its defaults."""
+    """What the caller said, as options of the library; what is None is left to its default."""
     out: dict[str, Any] = {
         name: value for name in _SAME if (value := getattr(body, name)) is not None
     }
@@ -69,8 +69,8 @@ def options(body: RecallBody) -> dict[str, Any]:
 
 
 def visible(tags: list[str] | None, match: str, given: str | None = None) -> dict[str, Any]:
-    """The tag filter of a listing; nothing where none is given. `exact` is one by itself: what
-    carries no tags."""
+    """The tag filter of a listing, empty where none is given. `exact` alone is a filter, too: it
+    matches what has no tags."""
     out: dict[str, Any] = {"tags": tags, "tags_match": match} if tags or match == "exact" else {}
     return out | ({"tag_groups": _groups(given)} if given else {})
 

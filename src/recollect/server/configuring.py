@@ -25,8 +25,8 @@ def _setting(name: Any) -> Any:
 
 
 def said_last(said: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said, and null for what the bank holds of the same under another name: it would go on
-    speaking for it."""
+    """What was said, and null for settings that the bank holds under other names for the same
+    thing, which would otherwise stay in force."""
     others: set[str] = set()
     if any(name in said for name in MISSIONS):
         others.update(MISSIONS)
@@ -36,7 +36,7 @@ def said_last(said: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any
 
 
 def in_force(bank: Bank) -> dict[str, Any]:
-    """All that a bank may say for itself, by its own word or else as it is without one."""
+    """All settings that a bank may have of its own, with their defaults where it says nothing."""
     return {
         "reflect_mission": mission(bank) or None,
         **{f"disposition_{trait}": value for trait, value in disposition(bank).items()},

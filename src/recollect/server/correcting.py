@@ -64,7 +64,7 @@ def _moved(memory: Recollect, bank: str, found: Memory, body: MemoryBody) -> Mem
 
 
 def _give_reason(memory: Recollect, found: Memory, reason: str | None) -> None:
-    """Why it is withdrawn now, in the place of why it once was."""
+    """Note why it is withdrawn, replacing an earlier reason."""
     said = {name: value for name, value in found.metadata.items() if name != REASON}
     if reason:
         said[REASON] = reason

@@ -24,7 +24,7 @@ _JSON = (b"content-type", b"application/json")
 
 
 class DirectRoute(Guarded):
-    """For a handler of a request, a bank and a body, and whoever asks for the first two before."""
+    """For a handler that takes a request, a bank and a body."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in self.methods or _JSON not in scope["headers"]:

@@ -1,5 +1,5 @@
-"""Who may is asked before anybody reads what is sent: a body takes time to read, and what is wrong
-with it is nobody's business who may not send it."""
+"""Callers are checked before their body is read: reading it takes time, and what is wrong with
+it concerns only those who may send it."""
 
 from __future__ import annotations
 

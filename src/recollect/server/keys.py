@@ -93,7 +93,7 @@ def _digest(secret: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks; nobody in particular where no keys are asked for."""
+    """Who asks. Without a key where none are required."""
 
     key: ApiKey | None = None
 
@@ -113,7 +113,7 @@ ANYBODY = Caller()
 
 
 class Gate:
-    """Who may pass: every route asks `admit` with the bank and the scope it needs.
+    """Who may pass: every route has it `recognise` who asks and `allow` what is asked for.
 
     Keys are asked for as soon as the store holds one, unless `no_auth` says that nobody is to
     be asked. What the store answered is trusted for two seconds, so a revoked key is refused
@@ -133,7 +133,7 @@ class Gate:
         self._trouble: tuple[float, StoreError] | None = None  # until when, and what
 
     def remembers(self, authorization: str | None) -> bool:
-        """Whether everything that is asked about this caller can be said without the store."""
+        """Whether this caller can be answered for without asking the store."""
         now = time.monotonic()
         if self._no_auth or self._in_trouble(now) is not None:
             return True
@@ -144,7 +144,7 @@ class Gate:
         return given is None or (held is not None and now < held[0])
 
     def look(self, authorization: str | None) -> None:
-        """Ask the store whatever `admit` is going to want to know. One asks, the others wait for
+        """Ask the store whatever `recognise` is going to want to know. One asks, the others wait for
         what it hears."""
         with self._looking:
             if self.remembers(authorization):
@@ -162,7 +162,7 @@ class Gate:
         return None if trouble is None or now >= trouble[0] else trouble[1]
 
     def open(self) -> bool:
-        """Whether anybody may pass. Once a key was there it never is again."""
+        """Whether anybody may pass. Never again once a key was seen."""
         if self._no_auth:
             return True
         now = time.monotonic()
@@ -174,26 +174,20 @@ class Gate:
         return not self._closed
 
     def unguarded(self) -> bool:
-        """Whether anybody may pass although nobody said so: the store has no keys, or does not say."""
+        """Whether anybody may pass although nobody allowed it: the store has no keys, or does
+        not answer."""
         try:
             return not self._no_auth and self.open()
         except StoreError:
             return True
 
-    def admit(self, authorization: str | None, bank: str | None, scope: Scope) -> Caller:
-        """The caller; NotAuthenticated, NotAllowed or TooManyRequests when there is none that
-        may. With no bank named, a read is of what the caller sees (`Caller.sees`); anything
-        else needs a key for all banks."""
-        caller = self.recognise(authorization)
-        self.allow(caller, bank, scope)
-        return caller
-
     def recognise(self, authorization: str | None) -> Caller:
-        """Who asks, whatever it is for."""
+        """Who asks, whatever it is for; NotAuthenticated when that is nobody."""
         return ANYBODY if self.open() else self.caller(authorization)
 
     def allow(self, caller: Caller, bank: str | None, scope: Scope) -> None:
-        """NotAllowed or TooManyRequests where this caller may not."""
+        """NotAllowed or TooManyRequests where this caller may not. With no bank named, a read is of
+        what the caller sees (`Caller.sees`); anything else needs a key for all banks."""
         if caller.key is None:
             return
         if self._buckets is not None:

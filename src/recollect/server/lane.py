@@ -61,8 +61,8 @@ class Lane:
     async def take(
         self, work: Callable[[], T], patience_s: float = PATIENCE_S, ahead: _Ahead = None
     ) -> T:
-        """`ahead` is what of the work may be done before it, and had better be done for several in a
-        row; it raises nothing."""
+        """`ahead` is the part of the work that may be done beforehand, and is cheaper when done
+        for several jobs in a row. It raises nothing."""
         loop = asyncio.get_running_loop()
         job = _Job(work, loop.create_future(), ahead)
         if self._busy < self._at_once:
@@ -137,7 +137,7 @@ class Lane:
             job.late.cancel()
 
     def close(self) -> None:
-        """When what was begun has ended."""
+        """Waits until the jobs that have begun are done."""
         for _, jobs in self._threads:
             jobs.put(None)
         for thread, _ in self._threads:

@@ -84,14 +84,14 @@ class BodyLimit:
         limit = self._limit(None if who is None else who.decode("latin-1"))
         if length is not None:  # the server reads no more than this
             if length.isdigit() and int(length) > limit:
-                await _too_large(limit, scope, receive, send)
+                await _too_large(limit, scope["path"])(scope, receive, send)
             else:
                 await self._app(scope, receive, send)
             return
         try:
             body = await read_whole(receive, limit)
         except TooLarge:
-            await _too_large(limit, scope, receive, send)
+            await _too_large(limit, scope["path"])(scope, receive, send)
         else:
             await self._app(scope, receive if body is None else replayed(body, receive), send)
 
@@ -126,24 +126,21 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def _too_large(
-    limit: int, scope: MutableMapping[str, Any], receive: Receive, send: Send
-) -> None:
+def _too_large(limit: int, path: str) -> App:
     from recollect.server.problems import problem
 
-    answer = problem(
+    return problem(
         413,
         f"the request is larger than {limit:,} bytes",
         "send it in parts; the key's --max-body is the limit, or else the server's body_limit",
         kind="too-large",
-        instance=scope["path"],
+        instance=path,
     )
-    await answer(scope, receive, send)
 
 
 class Acquainted:
-    """ASGI middleware: whoever asks is looked up before, on a thread. A store that has gone away
-    would keep the loop waiting, and with it who asks whether the server is alive."""
+    """ASGI middleware: looks callers up beforehand, on a thread. A store that does not answer
+    would otherwise block the event loop, and with it the health checks."""
 
     def __init__(
         self, app: App, known: Callable[[str | None], bool], look: Callable[[str | None], None]
@@ -174,7 +171,7 @@ class OwnHost:
         if scope["type"] == "http":
             host = dict(scope["headers"]).get(b"host", b"localhost").decode("latin-1")
             if not self._own(_without_port(host.lower())) and self._unguarded():
-                await _strange_host(host, scope, receive, send)
+                await _strange_host(host, scope["path"])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -183,19 +180,16 @@ def _without_port(host: str) -> str:
     return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
 
 
-async def _strange_host(
-    host: str, scope: MutableMapping[str, Any], receive: Receive, send: Send
-) -> None:
+def _strange_host(host: str, path: str) -> App:
     from recollect.server.problems import problem
 
-    answer = problem(
+    return problem(
         403,
         f"this server asks for no keys, and so it answers to localhost only, not to {host[:100]!r}",
         "make a key (recollect keys create NAME), or say --no-auth where a proxy guards it",
         kind="not-allowed",
-        instance=scope["path"],
+        instance=path,
     )
-    await answer(scope, receive, send)
 
 
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (

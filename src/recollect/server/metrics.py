@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -38,12 +38,12 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        self._requests = Histogram(
+        histogram = partial(Histogram, buckets=_SECONDS, registry=registry)
+        counter = partial(Counter, registry=registry)
+        self._requests = histogram(
             "recollect_http_request_seconds",
             "Requests by operation and status.",
             ("operation", "status"),
-            buckets=_SECONDS,
-            registry=registry,
         )
         self.in_flight = Gauge(
             "recollect_http_requests_in_flight",
@@ -52,12 +52,8 @@ class Metrics:
             multiprocess_mode="livesum",
         )
         self._queue: Collector | None = None
-        self._runs = Histogram(
-            "recollect_run_seconds",
-            "Recalls and retains, whole.",
-            ("run", "outcome"),
-            buckets=_SECONDS,
-            registry=registry,
+        self._runs = histogram(
+            "recollect_run_seconds", "Recalls and retains, whole.", ("run", "outcome")
         )
         folder = os.environ.get(TOGETHER)
         self._stages = Tally(
@@ -76,24 +72,16 @@ class Metrics:
         )
         for tally in (self._stages, self._found):
             registry.register(tally)
-        self._cache = Counter(
-            "recollect_recall_cache",
-            "Recalls by what the cache had.",
-            ("result",),
-            registry=registry,
+        self._cache = counter(
+            "recollect_recall_cache", "Recalls by what the cache had.", ("result",)
         )
-        self._degraded = Counter(
-            "recollect_degraded",
-            "Parts that an answer had to do without.",
-            ("part",),
-            registry=registry,
+        self._degraded = counter(
+            "recollect_degraded", "Parts that an answer had to do without.", ("part",)
         )
-        self._waits = Histogram(
+        self._waits = histogram(
             "recollect_wait_seconds",
             "Waiting for something shared, such as a connection of a pool.",
             ("what",),
-            buckets=_SECONDS,
-            registry=registry,
         )
         # `labels` finds each anew.
         self._request = cache(self._requests.labels)

@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 
 from recollect.discretion import without_places
-from recollect.recall.explain import Why
 from recollect.recall.result import RecallResult, hit_dict, window_dict
 from recollect.server.briefs import Briefs, scored
 from recollect.types import (
@@ -159,12 +158,8 @@ def entity_state(state: EntityState) -> dict[str, Any]:
     return {
         "entity_id": str(state.id),
         "canonical_name": state.name,
-        "observations": [observed(m) for m in state.observations],
+        "observations": [fact(m) for m in state.observations],
     }
-
-
-def observed(memory: Memory) -> dict[str, Any]:
-    return fact(memory)
 
 
 def chunk_data(chunk: Chunk) -> dict[str, Any]:
@@ -185,10 +180,6 @@ def event(stage: StageEvent) -> dict[str, Any]:
         "took_ms": None if stage.took_ms is None else round(stage.took_ms, 3),
         "detail": dict(stage.detail),
     }
-
-
-def reason(why: Why) -> dict[str, Any]:
-    return why.as_dict()
 
 
 # --- retain ----------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ TagGroups = Annotated[
     str | None, Query(description="A boolean tag filter as JSON, as recall's `tag_groups`.")
 ]
 Text = Annotated[str | None, Query(description="Only what contains this text.")]
+Moment = Annotated[str | None, Query(description="ISO 8601.")]
 
 
 class EntityOptions(BaseModel):

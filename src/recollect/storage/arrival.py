@@ -35,7 +35,7 @@ class Arrival:
 
     @property
     def by(self) -> str:
-        """Names this hold, until the next part is there."""
+        """Identifies this hold until the next part is written."""
         return orjson.loads(self._note)["by"]
 
     def bring(self, batch: Batch, done: Mapping[str, int], by: str | None = None) -> None:
@@ -45,7 +45,7 @@ class Arrival:
         self._write(Batch(), None)
 
     def abandon(self) -> None:
-        """Take away what is there, unless somebody else goes on with it."""
+        """Delete what was written, unless another process has gone on with it."""
         if self._note and self._store.arriving(self._bank) == self._note:
             self._store.delete_bank(self._bank)
 
@@ -57,7 +57,7 @@ class Arrival:
 def begin(
     store: Store, bank: str, config: Mapping[str, Any], model: ModelIdentity, origin: Any = None
 ) -> Arrival:
-    """Start anew; what an earlier attempt left behind goes."""
+    """Start anew, and delete what an earlier attempt left behind."""
     if store.arriving(bank) is not None:
         store.delete_bank(bank)
     note = _note(origin, {})
@@ -66,7 +66,8 @@ def begin(
 
 
 def resume(store: Store, bank: str, origin: Any) -> Arrival | None:
-    """Go on with what an earlier attempt from the same origin left behind, if it did."""
+    """Go on with what an earlier attempt from the same origin left behind; None if there is
+    nothing."""
     held = store.arriving(bank)
     if held is None or orjson.loads(held)["origin"] != origin:
         return None
@@ -76,7 +77,7 @@ def resume(store: Store, bank: str, origin: Any) -> Arrival | None:
 
 
 def held(store: Store, bank: str) -> Arrival:
-    """A bank in the making, whoever brings it in."""
+    """A bank in the making, whichever process is writing it."""
     note = store.arriving(bank)
     if note is None:
         raise Conflict(

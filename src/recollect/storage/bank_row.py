@@ -26,8 +26,8 @@ def bank_from_row(row: Sequence[Any]) -> Bank:
 
 
 def settings_after(held: str, config: Mapping[str, Any], *, merge: bool) -> Mapping[str, Any]:
-    """A bank's settings once these are given: in the place of those it has, or beside them, where
-    None takes one back."""
+    """A bank's settings after a change: the new ones instead of those it has, or merged into
+    them, where None removes one."""
     if not merge:
         return config
     return {k: v for k, v in {**orjson.loads(held), **config}.items() if v is not None}

@@ -79,7 +79,7 @@ class Holder(Protocol):
 
 
 class Waitable(Protocol):
-    """The awaited form of one."""
+    """The awaited form of a `Holder`."""
 
     @property
     def sync(self) -> Holder: ...
@@ -126,7 +126,8 @@ def _same(copied: Copied) -> Copied:
 
 
 def _origin(bank: Bank) -> Any:
-    """What a later attempt must find unchanged to go on: a bank that was written to is another."""
+    """What a later attempt must find unchanged to resume: a bank that was written to meanwhile
+    is a different one."""
     return [bank.id, bank.created_at.isoformat(), bank.updated_at.isoformat(), bank.memories]
 
 
@@ -139,7 +140,7 @@ def _bring(given: Giving, taking: Taking, tell: Callable[[int], None]) -> None:
 
 
 def _telling(source: Place, bank: str, progress: Progress | None) -> Callable[[int], None]:
-    """Rows, not memories: most of a bank's rows are links."""
+    """Reports progress in rows, not memories: most of a bank's rows are links."""
     if progress is None:
         return lambda done: None
     held = source.stats(bank)
@@ -164,7 +165,7 @@ class StorePlace:
         return digest(self.store.dump(bank))
 
     def give(self, bank: str, after: Counts) -> Giving:
-        """Every row is read and hashed, also those that are not given."""
+        """Every row is read and hashed, including those that the target has."""
         dump = self.store.dump(bank)
         sums = Sums(dump.model, dump.config)
         fresh = (row for row, new in passing(sums.adding(rows(dump)), after) if new)
@@ -205,7 +206,7 @@ class StoreTaking:
 
 
 def passing(found: Iterator[Row], after: Counts) -> Iterator[tuple[Row, bool]]:
-    """Rows, and whether the target does not have them yet."""
+    """Each row, and whether it is new to the target."""
     seen = Counter[str]()
     for row in found:
         seen[row[0]] += 1

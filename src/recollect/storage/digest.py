@@ -19,8 +19,8 @@ _BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """How many rows of a kind there are, and a hash of them all in which their order has no say:
-    engines may sort names differently."""
+    """How many rows of a kind there are, and a hash of all of them that does not depend on their
+    order: engines may sort names differently."""
 
     count: int
     hash: str
@@ -62,7 +62,8 @@ def digest(dump: Dump) -> Digests:
 
 
 def digesting(dump: Dump) -> Iterator[int | Digests]:
-    """How many rows are read, part by part, and the digests last: a large bank takes a while."""
+    """Yields the number of rows read so far, part by part, and at the end the digests: a large
+    bank takes a while."""
     sums = Sums(dump.model, dump.config)
     count = 0
     for part in parts(sums.adding(rows(dump))):
@@ -72,10 +73,10 @@ def digesting(dump: Dump) -> Iterator[int | Digests]:
 
 
 def digests_out(found: Digests) -> dict[str, Any]:
-    """To be written in JSON."""
+    """As JSON values."""
     return {kind: asdict(each) for kind, each in found.items()}
 
 
 def digests_in(said: Mapping[str, Any]) -> Digests:
-    """And read again."""
+    """From JSON values."""
     return {kind: Digest(said[kind]["count"], said[kind]["hash"]) for kind in ("bank", *KINDS)}

@@ -38,7 +38,8 @@ class EntityCache:
         self.resolver = SharedResolver()
 
     def catch_up(self, rows: Iterable[EntityRow]) -> bool:
-        """Learn what changed; whether any entity has another name now than memories show."""
+        """Learn what changed. True when an entity has a new name, so that decoded memories show
+        an old one."""
         if not self.names:
             first = list(rows)
             self.names = {row[0]: row[1] for row in first}
@@ -68,8 +69,8 @@ class SharedResolver(EntityResolver):
         self._lock = threading.RLock()
 
     def lay_down(self, rows: Sequence[EntityRow]) -> None:
-        """Keep the names as one text to search in: quick, for this is on the way to the first
-        answer."""
+        """Keep the names as one text to search in, which is quick to make: the first answer
+        waits for it."""
         plain = [row for row in rows if row[1].isascii() and row[3].isascii()]
         self._asleep = {row[0]: row for row in plain}
         self._numbers = [row[0] for row in plain]
@@ -103,8 +104,8 @@ class SharedResolver(EntityResolver):
         return super().__len__() + len(self._asleep)
 
     def _wake(self, text: str) -> None:
-        """Learn every entity that shares a part of a name with `text`. Under a lock: who asks
-        for the same word meanwhile must wait for all of them."""
+        """Learn every entity that shares a part of a name with `text`. Under a lock, because
+        another thread that asks for the same word must wait until all of them are known."""
         if not self._asleep:
             return
         with self._lock:
@@ -147,7 +148,7 @@ class _WakingMatcher(NameMatcher):
 
 
 def _other_parts(row: EntityRow) -> str:
-    """What else its names may be asked for by: another spelling, no dots, the initials."""
+    """Other words that its names may be looked up by: another spelling, no dots, the initials."""
     if "." not in row[1] and row[3] == "[]" and row[1].count(" ") < 2:
         return spellings().get(row[1].lower(), "")
     out: list[str] = []

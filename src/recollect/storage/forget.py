@@ -38,15 +38,15 @@ class Rows(Protocol):
     """One bank's rows in a write transaction."""
 
     def expect(self, keys: Sequence[int]) -> None:
-        """These are about to go: a store may read at once what will be asked of each."""
+        """These are about to be deleted: a store may read in one go what will be asked of each."""
         ...
 
     def read(self, keys: Iterable[int]) -> None:
-        """These are about to be loaded: a store may read them at once."""
+        """These are about to be loaded: a store may read them in one go."""
         ...
 
     def flush(self) -> None:
-        """Take away what is gone, where a store has only noted it so far."""
+        """Delete what a store has only marked as deleted so far."""
         ...
 
     def load(self, key: int) -> Memory: ...
@@ -79,9 +79,10 @@ class Rows(Protocol):
 
 
 class Forgetting:
-    """`gone` are keys that no longer exist, `moved` those whose wording changed on the way;
-    `next_key` is the first number nobody uses yet, `past` what is to be kept of replaced values that
-    were closed on the way, `count` how many memories went, each with all its wordings."""
+    """`gone` holds keys that no longer exist, `moved` maps keys whose wording changed to their
+    new ones, `next_key` is the first unused number, `past` holds versions to write for replaced
+    values that were closed, and `count` is the number of memories deleted, each with all its
+    wordings."""
 
     def __init__(self, rows: Rows, next_key: int) -> None:
         self._rows = rows
@@ -94,7 +95,7 @@ class Forgetting:
         self._named: set[int] = set()
 
     def key(self, key: int) -> int | None:
-        """Where a memory is now, None when it is gone."""
+        """The key that a memory has now, None when it was deleted."""
         while key in self.moved:  # by each document that left it to the next
             key = self.moved[key]
         return None if key in self.gone else key
@@ -129,8 +130,8 @@ class Forgetting:
         )
 
     def _ascribed(self, key: int, removed: int) -> bool:
-        """Hand a memory over to the next who said it, in their words. Its vector stays: they
-        said nearly the same, that is what made it evidence."""
+        """Hand a memory over to the next document that said it, in the words used there. Its
+        vector stays, because the two said nearly the same: that is what made it evidence."""
         other = self._rows.take_first_mention(key)
         if other is None:
             return False
@@ -150,8 +151,8 @@ class Forgetting:
         self._rows.tell(key, to.at)
 
     def withdraw(self, document_id: str, heirs: Collection[str], at: int) -> None:
-        """The document is there and counts no more. What one of `heirs` says as well is theirs from
-        now on, in the words that it has: nothing is to be forgotten."""
+        """Keep the document, but let it count no more. What one of `heirs` says as well belongs
+        to that from now on, with its wording unchanged, since nothing has to be forgotten."""
         rows = self._rows
         for key, count in rows.take_mentions_in(document_id).items():
             self._fewer_proofs(key, count)
@@ -168,7 +169,7 @@ class Forgetting:
         rows.unread(document_id)
 
     def _reword(self, key: int, text: str) -> int:
-        """Under a new key, because whoever holds the old one holds its terms as well."""
+        """The new wording gets a new key, because indexes hold the terms of the old one."""
         new = self._new_key()
         self.moved[key] = new
         memory = replace(self._rows.load(key), text=text, tokens=count_tokens(text))
@@ -182,8 +183,8 @@ class Forgetting:
     # --- closing -----------------------------------------------------------------------------
 
     def close(self, key: int, memory: Memory, at: int) -> None:
-        """From `at` on the memory is as given. If it had been replaced before, a version that is
-        over keeps that it was shown as replaced until then."""
+        """From `at` on the memory is as given. If it was superseded before, a past version
+        records that it was shown as superseded until then."""
         held, unseen = self._rows.load(key), self._rows.unseen(key)
         since = max(unseen.known_from, unseen.known_until or at)
         replaced = held.state is State.SUPERSEDED and held.superseded_by is not None
@@ -218,7 +219,8 @@ class Forgetting:
             self._memory(key)
 
     def _orphaned_observations(self, key: int) -> list[int]:
-        """Observations made from `key`: those with nothing left go too, the others count anew."""
+        """Observations made from `key`. Those without any other source are returned to be
+        deleted too; the others are counted anew."""
         gone = self._rows.load(key).id
         orphans: list[int] = []
         for observation in self._rows.take_observations(key):
@@ -249,8 +251,8 @@ class Forgetting:
         self.gone.add(key)
 
     def _reinstate(self, memory: Memory) -> None:
-        """What this one had replaced: the latest of each attribute is current again, unless a
-        still newer value is known."""
+        """Make current again what this memory had replaced: of each attribute the latest value,
+        unless a newer one is known."""
         found = [(key, self._rows.load(key)) for key in self._rows.superseded_by(memory.id)]
         found.sort(key=lambda pair: (_told(pair[1]), pair[0]), reverse=True)
         heirs: dict[int, str] = {}
@@ -288,8 +290,8 @@ class Forgetting:
     # --- entities ----------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Entities that nothing names any more go, and of the others the names that only the
-        forgotten texts used."""
+        """Delete entities that nothing names any more, and of the others those names that only
+        the deleted texts used."""
         lost = "\n".join(self._texts).casefold()
         for entity in sorted(self._named):
             left = [k for k in (self.key(k) for k in self._rows.holders(entity)) if k is not None]
@@ -320,7 +322,7 @@ class Forgetting:
 
 
 def _told(memory: Memory) -> datetime:
-    """When it was said last; whatever a store holds has at least been made at some time."""
+    """When it was last said, or failing that, made."""
     return memory.last_mentioned_at or memory.mentioned_at or memory.created_at or _EVER_AGO
 
 

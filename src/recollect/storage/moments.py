@@ -1,4 +1,4 @@
-"""The times that ranking reads of a memory, made of the times it has."""
+"""The times that ranking reads of a memory, derived from those that it has."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def micros(when: datetime | None) -> int:
 
 
 def told_again(memory: Memory, at: int | None) -> Memory:
-    """The memory with one more proof, last mentioned then if that is later."""
+    """The memory with one more proof, and last mentioned at that time if it is later."""
     times = [t for t in (memory.last_mentioned_at, None if at is None else from_micros(at)) if t]
     return replace(
         memory, proof_count=memory.proof_count + 1, last_mentioned_at=max(times, default=None)

@@ -1,5 +1,5 @@
-"""What the lines of an export must hold: what was damaged, or made by hand, must not get into a
-store, where it would break whoever reads it."""
+"""What the lines of an export must hold. A line that was damaged or made by hand must not get
+into a store, where reading it would fail."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def head(bank: str, dump: Dump) -> dict[str, Any]:
 
 
 def model_in(head: Mapping[str, Any]) -> ModelIdentity:
-    """Of a head that was checked. What earlier formats hold as token vectors is not read."""
+    """The model named in a checked head. Token vectors of earlier formats are not read."""
     kept = head["token_dimensions"] if head["recollect"] >= FORMAT else 0
     return head["embedder"], head["dimensions"], kept
 
@@ -313,7 +313,7 @@ def _moment(name: str, told: str | None) -> datetime | None:
 def _vectors(
     given: Mapping[str, Any], model: ModelIdentity
 ) -> tuple[Floats | None, NDArray[np.uint8] | None]:
-    """Of the size that the bank's model makes."""
+    """Refused unless they have the size that the bank's model makes."""
     _, dimensions, token_dimensions = model
     vector = tokens = None
     if "vector" in given:

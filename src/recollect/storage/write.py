@@ -71,19 +71,20 @@ class BatchWriter(ABC, Generic[R]):
     def _mentions(self, mentions: Sequence[NewEvidence]) -> None: ...
     @abstractmethod
     def _links(self, batch: Batch) -> None:
-        """Authored ones are taken back before others are added; of two the stronger counts."""
+        """Authored links are removed before new ones are added. Where a link exists already, the
+        greater weight counts."""
         ...
 
     @abstractmethod
     def _entities(self, entities: Sequence[Entity]) -> None: ...
     @abstractmethod
     def _put_sources(self, key: int, ids: Sequence[str]) -> None:
-        """What an observation is made from, in the place of what was said before."""
+        """What an observation is made from, replacing what was noted before."""
         ...
 
     def _between(self, memories: Sequence[NewMemory]) -> list[KeyLink]:
-        """Links between memories that get a new version at once: a copy of these leads from the one
-        new version to the other."""
+        """Links between memories that both get a new version in this batch, copied so that they
+        lead from one new version to the other."""
         new = {m.replaces: m for m in memories if m.replaces is not None}
         found = self._links_among(list(new)) if len(new) > 1 else ()
         return [
@@ -94,7 +95,7 @@ class BatchWriter(ABC, Generic[R]):
         ]
 
     def _present(self, keys: Iterable[int]) -> list[int]:
-        """Without those that this very transaction took away."""
+        """The current keys, without those that this transaction deleted."""
         found = (self._forgetting.key(key) for key in keys)
         return list(dict.fromkeys(key for key in found if key is not None))
 

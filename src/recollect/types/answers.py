@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -94,6 +94,18 @@ class Explanation:
             return self.description
         how = "by" if self.operation == "leaf" else f"= {self.operation} of"
         return f"{self.description} {how}"
+
+    def __str__(self) -> str:
+        """The tree as lines of text."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.value:.4f}  {self.label}"
+        for number, part in enumerate(self.details, 1):
+            head, rest = ("└── ", "    ") if number == len(self.details) else ("├── ", "│   ")
+            first, *more = part._lines()
+            yield head + first
+            yield from (rest + line for line in more)
 
     def as_html(self) -> str:
         own = f"<code>{self.value:.4f}</code> {escape(self.label)}"

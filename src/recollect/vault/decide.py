@@ -13,7 +13,8 @@ from recollect.vault.state import Form
 
 # A note of this size is one memory: its author wrote it as one thing, with a title, a summary or
 # phrases to recall it by. Without those, what is longer than a chunk is read statement by
-# statement, as any document.
+# statement, as any document. So is what is called by a day: it holds whatever came up on it, and as
+# one memory it would be of the first time that it names.
 AUTHORED_TOKENS, PLAIN_TOKENS = 1_500, 400
 _AUTHORED = frozenset({"id", "type", "kind", "summary", "recall_when", "title"})
 
@@ -103,6 +104,8 @@ def _document(pair: Pair, file: File, *, one_way: bool) -> Step:
 
 def form_of(file: File) -> Form:
     authored = not _AUTHORED.isdisjoint(file.note.front.words)
+    if not authored and file.note.is_daily:
+        return "document"
     limit = AUTHORED_TOKENS if authored else PLAIN_TOKENS
     return "memory" if count_tokens(str(file.fields["text"])) <= limit else "document"
 

@@ -51,7 +51,7 @@ class Scan:
     leftovers: list[str] = field(default_factory=list[str])  # of a sync that was killed
 
     def hidden(self, path: str) -> bool:
-        """Whether the file may be there all the same."""
+        """Whether the file may exist although it was not found."""
         return any(path == p or path.startswith(f"{p}/") for p in self.closed)
 
 
@@ -187,7 +187,7 @@ def write_text(root: Path, path: str, text: str, expected: str | None) -> str:
 
 
 def _place_new(partial: Path, full: Path) -> None:
-    """Fails where a file is: nothing is ever overwritten unseen."""
+    """Fails where a file exists already, so that nothing is overwritten unseen."""
     try:
         os.link(partial, full)
     except OSError as error:
@@ -209,8 +209,8 @@ def move(root: Path, path: str, target: str) -> None:
 
 
 def settle(root: Path, paths: Iterable[str]) -> None:
-    """New names are durable when their folders are: to be called before anything relies on them,
-    once for many files."""
+    """Make new names durable by syncing their folders. Called once for many files, before
+    anything relies on them."""
     for folder in sorted({(root / path).parent for path in paths}):
         with suppress(FileNotFoundError, PermissionError):  # not every system opens folders
             handle = os.open(folder, os.O_RDONLY)

@@ -123,7 +123,7 @@ def _word(node: yaml.ScalarNode) -> str | None:
 
 
 def _typed(node: yaml.ScalarNode) -> Any:
-    """As JSON can hold it; dates stay the words they were written in."""
+    """The value as JSON can hold it; dates stay as they were written."""
     if node.tag.rpartition(":")[2] not in ("bool", "int", "float", "null"):
         return str(node.value)
     try:
@@ -207,7 +207,8 @@ def _extent(front: Frontmatter, node: yaml.Node) -> tuple[int, int]:
 
 
 def _end(node: yaml.Node) -> int:
-    """Of a block collection, the end of the last thing in it: its own end is the next token."""
+    """Where a node ends. For a block collection that is the end of its last item, because YAML
+    places the collection's own end at the next token."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(node, yaml.MappingNode) else last)

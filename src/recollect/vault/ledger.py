@@ -54,8 +54,8 @@ def note_down(work: Work, step: Step, unit: Unit | None, *, unsent: bool = False
 
 
 def note_superseded(work: Work, superseded: set[str]) -> None:
-    """A statement of one note that replaces that of another is found out by the bank, at every
-    sync of these notes. That is no change to be written into anybody's file."""
+    """The bank finds out, at every sync of these notes, that a statement of one note replaces
+    that of another. That is not a change to write into a file."""
     for path, entry in list(work.state.entries.items()):
         if entry.id in superseded and entry.form == "memory":
             held = digests(mapping.of_memory(work.memory.load(work.bank, entry.id)))

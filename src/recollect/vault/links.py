@@ -118,7 +118,7 @@ def sources(note: Note, statements: Iterable[Memory]) -> dict[str, str]:
 
 
 def groups(links: Mapping[str, Mapping[str, float]], size: int) -> Iterable[dict[str, Any]]:
-    """So many memories at a time: one transaction each."""
+    """So many memories at a time, each group for one transaction."""
     items = list(links.items())
     for at in range(0, len(items), size):
         yield dict(items[at : at + size])

@@ -123,7 +123,7 @@ class Looking:
         units: dict[str, Unit] | None = {} if no_bank else None
         if listed and not no_bank:
             units = banks.units(self._memory, self._bank, self._state.entries)
-        pairs = self._matched(found, units)
+        pairs = self._matched(units)
         kept = dict(self._resting)
         for pair in pairs:
             if pair.was is not None:
@@ -153,7 +153,7 @@ class Looking:
                 self._leave(path, error)
 
     def _leave(self, path: str, error: InvalidInput) -> None:
-        """What cannot be read is not gone: neither side is touched."""
+        """A file that cannot be read is not gone: neither side is changed."""
         cause = error.message.removeprefix(path).lstrip(":, ")
         self._problems.append(Problem(path, cause, error.hint))
         if path in self._state.entries:
@@ -172,7 +172,8 @@ class Looking:
             self._problems += [Problem(path, wrong, partly=True) for wrong in file.wrong]
 
     def _emptied(self, file: File) -> None:
-        """Editors empty a file before they fill it: what was touched just now is left unsaid."""
+        """Editors empty a file before they fill it, so one that was touched just now is not
+        reported."""
         path = file.note.path
         if path not in self._state.entries:
             return
@@ -183,7 +184,7 @@ class Looking:
         self._leave(path, InvalidInput("is empty now", hint=hint))
 
     def file(self, path: str) -> File | None:
-        """A file that was not worth reading until now."""
+        """Read a file that did not have to be read until now."""
         try:
             text, digest = read_text(self._root, path)
             return file_of(seen(self._root, path), text, digest)
@@ -192,7 +193,7 @@ class Looking:
 
     # --- which belongs to which --------------------------------------------------------------
 
-    def _matched(self, found: Scan, units: dict[str, Unit] | None) -> list[Pair]:
+    def _matched(self, units: dict[str, Unit] | None) -> list[Pair]:
         pairs: dict[str, Pair] = {}
         state = self._state.entries
         by_id = {entry.id: path for path, entry in state.items()}

@@ -30,6 +30,9 @@ _MARKDOWN = re.compile(
     r"(?<!!)\[[^\[\]\n]*\]\(<?([^()\s<>]+?\.(?:md|markdown))(?:#[^()\s]*)?>?\)", re.I
 )
 _TAG = re.compile(r"(?<![\w/&#])#([\w/-]*[^\W\d][\w/-]*)")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+# A line of prose that ends as a sentence does, perhaps with tags behind it.
+_SENTENCE = re.compile(r"""[^\W\d_].*[.!?…]["'”’)]*(?:\s+#[\w/-]+)*\s*""")
 _URL = re.compile(r"\b\w+://\S+")
 _HEADING = re.compile(r"\A\s*# +(.+?)[ #]*$", re.MULTILINE)
 RELATED, WEIGHT = 1.0, 0.7
@@ -47,6 +50,24 @@ class Note:
     @property
     def name(self) -> str:
         return PurePosixPath(self.path).stem
+
+    @property
+    def is_daily(self) -> bool:
+        """Called by a day and nothing else, as diaries are."""
+        return _DAY.fullmatch(self.name) is not None
+
+    @cached_property
+    def entries(self) -> str:
+        """The text of a daily note, with a blank line between lines that are a sentence each: they are about
+        different things, and read as one paragraph all would be of the first time that one of them names."""
+        out, fenced, last = list[str](), False, ""
+        for line in self.text.split("\n"):
+            if not fenced and _SENTENCE.fullmatch(last) and line[:1].isupper():
+                out.append("")
+            fenced ^= line.lstrip().startswith(("```", "~~~"))
+            out.append(line)
+            last = line
+        return "\n".join(out)
 
     @cached_property
     def body(self) -> str:

@@ -66,7 +66,7 @@ class State:
 
 
 def state_path(root: Path, bank: Bank) -> Path:
-    """A bank is itself by name and birth."""
+    """The file for a bank, which is identified by its name and the time it was made."""
     identity = f"{bank.id}\n{bank.created_at.isoformat()}".encode()
     return root / PRIVATE / f"{blake2b(identity, digest_size=8).hexdigest()}.json"
 

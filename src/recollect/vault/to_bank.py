@@ -101,7 +101,8 @@ class ToBank:
         if step.form == "memory":
             return {**out, "text": found["text"], "id": own}
         out.pop("summary", None)  # it is the document's, not that of every statement
-        return {**out, "content": found["text"], "document_id": own}
+        text = (file.note.is_daily and file.note.entries) or found["text"]
+        return {**out, "content": text, "document_id": own}
 
     def _withdraw_again(self, step: Step, made: Iterable[str]) -> None:
         """A statement that was withdrawn stays so when its document is read again."""

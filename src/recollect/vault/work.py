@@ -25,7 +25,7 @@ class Work:
     again: set[str] = field(default_factory=set[str])  # documents that the next pass is to read
 
     def read_again(self, documents: Collection[str]) -> None:
-        """Noted down at once: whoever is killed before the next pass has not lost it."""
+        """Saved at once, so that it is not lost if the process is killed before the next pass."""
         found = {p: e for p, e in self.state.entries.items() if e.id in documents}
         for path, entry in found.items():
             self.state.entries[path] = replace(entry, digest="", stamp=(), file={})
@@ -34,7 +34,7 @@ class Work:
             save(state_path(self.root, self.memory.bank(self.bank)), self.state)
 
     def guard(self, step: Step, action: Callable[[], None]) -> bool:
-        """One note that cannot be synced does not keep the others from it."""
+        """Runs one step. If its note cannot be synced, the others still are."""
         try:
             action()
         except NotFound:

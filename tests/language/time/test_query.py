@@ -14,9 +14,35 @@ from recollect.language.time import (
     ground,
     read_query,
     window_for_event,
+    without_asking,
 )
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("rest", "left"),
+    [
+        ("Was ist passiert im ?", "?"),
+        ("Was hat der Zahnarzt gesagt im ?", "Zahnarzt ?"),
+        ("¿Qué hizo el médico en ?", "¿ médico ?"),
+        ("Qu'est-ce qui s'est passé en  ?", "- ?"),
+        ("Cosa ha detto il medico a ?", "medico ?"),
+        ("O que o médico disse em ?", "médico ?"),
+        ("医生说了什么？", "医生 ？"),
+        ("田中さんは何をしましたか？", "田中さん ？"),
+        ("What did the dentist say in ?", "What did the dentist say in ?"),
+    ],
+)
+def test_what_only_asks_is_left_out_and_nothing_else(rest: str, left: str) -> None:
+    assert without_asking(rest, rest).split() == left.split()
+
+
+def only_event(query: str) -> EventAnchor | None:
+    """The event that the time is counted from; there are not two."""
+    events = read_query(query, NOW).events
+    assert len(events) < 2
+    return events[0] if events else None
 
 
 def day(text: str) -> datetime:
@@ -396,13 +422,13 @@ def test_which_end_of_the_timeline(query: str, order: str | None) -> None:
 
 
 def test_an_event_is_left_to_be_looked_up() -> None:
-    event = read_query("Where did she work before Alice joined Google?", NOW).event
+    event = only_event("Where did she work before Alice joined Google?")
     assert event is not None
     assert (event.relation, event.text, event.offset) == ("before", "Alice joined Google", None)
 
 
 def test_an_event_with_an_offset() -> None:
-    event = read_query("What broke three days after the launch?", NOW).event
+    event = only_event("What broke three days after the launch?")
     assert event is not None
     assert (event.relation, event.text) == ("after", "the launch")
     assert event.offset == timedelta(days=3)
@@ -418,7 +444,22 @@ def test_an_event_with_an_offset() -> None:
     ],
 )
 def test_a_number_tells_an_event(query: str, text: str) -> None:
-    event = read_query(query, NOW).event
+    event = only_event(query)
+    assert event is not None and event.text == text
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("How long after the surgery could I run again?", "the surgery"),
+        ("After the surgery did I go to physio?", "the surgery"),
+        ("When I was in Rome what did I eat?", "I was in Rome"),
+        ("What broke after we did it?", "we did it"),
+        ("What changed after you told me what was wrong?", "you told me what was wrong"),
+    ],
+)
+def test_an_event_ends_where_the_question_goes_on(query: str, text: str) -> None:
+    event = only_event(query)
     assert event is not None and event.text == text
 
 
@@ -432,7 +473,7 @@ def test_a_number_tells_an_event(query: str, text: str) -> None:
     ],
 )
 def test_since_is_a_time_before_what_was(query: str, text: str | None) -> None:
-    event = read_query(query, NOW).event
+    event = only_event(query)
     assert (event and event.text) == text
 
 
@@ -450,10 +491,102 @@ def test_since_is_a_time_before_what_was(query: str, text: str | None) -> None:
 def test_a_time_beside_an_event_is_counted_from_it(
     query: str, relation: str, text: str, days: int | None, within: bool
 ) -> None:
-    event = read_query(query, NOW).event
+    event = only_event(query)
     assert event is not None
     assert (event.relation, event.text, event.within) == (relation, text, within)
     assert event.offset == (None if days is None else timedelta(days=days))
+
+
+@pytest.mark.parametrize(
+    ("query", "relations", "texts"),
+    [
+        (
+            "What happened between the outage and the rollback?",
+            ("since", "until"),
+            ("the outage", "the rollback"),
+        ),
+        (
+            "Between my surgery and the check-up, what did I write?",
+            ("since", "until"),
+            ("my surgery", "the check-up"),
+        ),
+        (
+            "What broke between the outage and rollback?",
+            ("since", "until"),
+            ("the outage", "rollback"),
+        ),
+        (
+            "What changed between release 2.3.0 and release 2.4.0?",
+            ("since", "until"),
+            ("release 2.3.0", "release 2.4.0"),
+        ),
+        (
+            "What did we do between Alice joining Google and Bob leaving?",
+            ("since", "until"),
+            ("Alice joining Google", "Bob leaving"),
+        ),
+        (
+            "What did we do after the outage and before the rollback?",
+            ("after", "before"),
+            ("the outage", "the rollback"),
+        ),
+    ],
+)
+def test_two_events_bound_a_time(
+    query: str, relations: tuple[str, str], texts: tuple[str, str]
+) -> None:
+    events = read_query(query, NOW).events
+    assert tuple(event.relation for event in events) == relations
+    assert tuple(event.text for event in events) == texts
+
+
+@pytest.mark.parametrize(
+    ("query", "event", "start", "end"),
+    [
+        (
+            "What happened between March 5 and the launch?",
+            ("until", "the launch"),
+            "2026-03-05",
+            None,
+        ),
+        (
+            "What happened between the launch and March 5?",
+            ("since", "the launch"),
+            None,
+            "2026-03-06",
+        ),
+        ("What happened between the launch and now?", ("since", "the launch"), None, None),
+        (
+            "What happened in March after the launch?",
+            ("after", "the launch"),
+            "2026-03-01",
+            "2026-04-01",
+        ),
+    ],
+)
+def test_an_event_and_a_date_bound_a_time(
+    query: str, event: tuple[str, str], start: str | None, end: str | None
+) -> None:
+    read = read_query(query, NOW)
+    assert [(each.relation, each.text) for each in read.events] == [event]
+    window = TimeRange(day(start) if start else None, day(end) if end else None)
+    assert read.window == (window if start or end else None)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is between the house and the station?",
+        "What was the difference between the old plan and the new one?",
+        "What did we decide in the meeting between the board and the union?",
+        "What was agreed between Alice and Bob?",
+        "What did we choose between the red tiles and the blue tiles?",
+        "Did the old or the new plan differ between the office and the warehouse?",
+        "How far did we walk between the hotel and the beach?",
+    ],
+)
+def test_what_lies_between_things_is_no_time(query: str) -> None:
+    assert not read_query(query, NOW).events
 
 
 @pytest.mark.parametrize(
@@ -468,7 +601,7 @@ def test_a_time_beside_an_event_is_counted_from_it(
     ],
 )
 def test_idioms_are_no_events(query: str) -> None:
-    assert read_query(query, NOW).event is None
+    assert not read_query(query, NOW).events
 
 
 @pytest.mark.parametrize(
@@ -603,11 +736,16 @@ def test_asking_what_was_planned_for_a_time_looks_ahead(query: str, start: str) 
         ("Habe ich am Freitag etwas vor?", "2026-11-20"),
         ("Wer kommt am Samstag?", "2026-11-21"),
         ("Suis-je libre le 3 décembre ?", "2026-12-03"),
+        ("Suis-je occupé le 3 décembre ?", "2026-12-03"),
         ("¿Estoy libre el 3 de diciembre?", "2026-12-03"),
         ("Sono libero il 3 dicembre?", "2026-12-03"),
         ("Estou livre em 3 de dezembro?", "2026-12-03"),
         ("我12月3日有空吗", "2026-12-03"),
         ("12月3日は空いていますか", "2026-12-03"),
+        ("Was habe ich am Freitag vor?", "2026-11-20"),
+        ("¿Qué tengo el viernes?", "2026-11-20"),
+        ("O que temos na sexta?", "2026-11-20"),
+        ("金曜日に何がありますか？", "2026-11-20"),
     ],
 )
 def test_asking_in_the_present_for_plans_looks_ahead(query: str, start: str) -> None:
@@ -638,6 +776,10 @@ def test_asking_in_the_present_for_plans_looks_ahead(query: str, start: str) -> 
         ("Hatte ich am 3. Dezember Zeit?", "2025-12-03"),
         ("Habe ich am Freitag Anna getroffen?", "2026-11-13"),
         ("Étais-je libre le 3 décembre ?", "2025-12-03"),
+        ("Was hatte ich am Freitag vor?", "2026-11-13"),
+        ("Bin ich am Freitag geflogen?", "2026-11-13"),
+        ("¿Qué notas tengo del viernes?", "2026-11-13"),
+        ("金曜日に何がありましたか？", "2026-11-13"),
     ],
 )
 def test_asking_what_was_or_is_known_looks_back(query: str, start: str) -> None:

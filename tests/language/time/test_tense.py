@@ -149,3 +149,46 @@ def test_another_language_looks_by_its_own_cues_sentence_by_sentence() -> None:
 )
 def test_a_weekday_with_its_date_needs_no_tense(text: str, start: str) -> None:
     assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("Am 3. Dezember habe ich einen Termin beim Zahnarzt.", "2026-12-03"),
+        ("Im Januar ziehen wir um.", "2027-01-01"),
+        ("Oma kommt am Samstag.", "2026-11-21"),
+        ("Le 3 décembre j'ai un rendez-vous.", "2026-12-03"),
+        ("Nous partons en janvier.", "2027-01-01"),
+        ("El 3 de diciembre tengo cita con el médico.", "2026-12-03"),
+        ("La boda es el 15 de enero.", "2027-01-15"),
+        ("Il 3 dicembre ho un appuntamento.", "2026-12-03"),
+        ("O casamento é em 15 de janeiro.", "2027-01-15"),
+        ("我12月3日要去看牙医。", "2026-12-03"),
+        ("12月3日に歯医者に行きます。", "2026-12-03"),
+    ],
+)
+def test_what_tells_of_no_past_in_another_language_is_of_the_nearest_date(
+    text: str, start: str
+) -> None:
+    assert told(text) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("Wir haben am 3. Dezember geheiratet.", "2025-12-03"),
+        ("Wir sind im Februar umgezogen.", "2026-02-01"),
+        ("Im Januar besuchte ich Anna. Ich traf sie im Dezember.", "2026-01-01"),
+        ("Am Freitag habe ich Anna getroffen.", "2026-11-13"),
+        ("En décembre nous sommes allés à Rome.", "2025-12-01"),
+        ("J'étais à Rome en décembre.", "2025-12-01"),
+        ("En diciembre fuimos a Roma.", "2025-12-01"),
+        ("El curso empezó en enero.", "2026-01-01"),
+        ("A dicembre siamo andati a Roma.", "2025-12-01"),
+        ("Comprei o carro em janeiro.", "2026-01-01"),
+        ("12月我去了北京。", "2025-12-01"),
+        ("12月に京都へ行った。", "2025-12-01"),
+    ],
+)
+def test_a_past_is_seen_in_other_languages(text: str, start: str) -> None:
+    assert told(text) == start

@@ -186,5 +186,4 @@ def _next_steps(keep: Path | None) -> None:
     ]
     if keep is None:
         steps.insert(0, (f"recollect demo --keep {store}", "keep this story to ask it yourself"))
-    width = max(len(step) for step, _ in steps)
-    talk("\nnext steps\n" + "\n".join(f"  {step:{width}}  {what}" for step, what in steps))
+    talk("\nnext steps\n" + "\n".join(f"  {what}:\n    {step}" for step, what in steps))

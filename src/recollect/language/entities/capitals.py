@@ -34,8 +34,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What may stand between two words of one name.
-_JOINED = re.compile(r" |\. |-|/|  ")
 _AMPERSAND = re.compile(r" ?& ?")
 _PARTICLES = _words("de da di del della van von der den la le el al bin ibn dos das du ten")
 

@@ -30,6 +30,7 @@ __all__ = [
     "read_query",
     "read_times",
     "window_for_event",
+    "without_asking",
 ]
 
 
@@ -53,6 +54,13 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     from recollect.language.time import query
 
     return query.read_query(text, anchor)
+
+
+def without_asking(rest: str, text: str) -> str:
+    """A part of a query without the words that only ask, in the languages of the query besides English."""
+    from recollect.language.time import query
+
+    return query.without_asking(rest, text)
 
 
 def ground(text: str, said_at: datetime) -> Grounding | None:

@@ -11,7 +11,14 @@ from __future__ import annotations
 from recollect.language.time.lexicon import Lexicon, Token
 from recollect.language.time.period import Direction
 from recollect.language.time.shapes import begins_period
-from recollect.language.time.tense import Sentence, Verb, is_figure, looks_ahead, sentences
+from recollect.language.time.tense import (
+    Sentence,
+    Verb,
+    is_figure,
+    looks_ahead,
+    looks_back,
+    sentences,
+)
 
 _COME_YEARLY = frozenset({"MONTH", "SEASON", "HOLIDAY"})
 
@@ -22,7 +29,7 @@ def asked_directions(text: str, tokens: list[Token], known: Lexicon) -> list[Dir
     even so."""
     ahead = looks_ahead(tokens, known)
     if not known.tense:
-        now = looks_ahead(tokens, known, "present") and not looks_ahead(tokens, known, "was")
+        now = looks_ahead(tokens, known, "present") and not looks_back(tokens, known)
         return ["future" if ahead or now else "past"] * len(tokens)
     found: list[Direction] = []
     for words in sentences(text, tokens):

@@ -28,15 +28,100 @@ def find_events(
     place = 0
     while place < len(words):
         relates = words[place] in lexicon.relations and not taken[place]
-        event = _event_at(text, tokens, words, lexicon, chart, place) if relates else None
-        if event is None:
+        events = _events_at(text, tokens, words, lexicon, chart, place, taken) if relates else ()
+        if not events:
             place += 1
             continue
-        found.append(
+        found.extend(
             TimeExpression(text[slice(*event.span)], event.span, None, None, 0.7, event=event)
+            for event in events
         )
-        place = next(at for at, token in enumerate(tokens) if token.end >= event.span[1]) + 1
+        last = events[-1].span[1]
+        place = next(at for at, token in enumerate(tokens) if token.end >= last) + 1
     return found
+
+
+def _events_at(
+    text: str,
+    tokens: list[Token],
+    words: list[str],
+    lexicon: Lexicon,
+    chart: Chart,
+    place: int,
+    taken: list[bool],
+) -> tuple[EventAnchor, ...]:
+    if words[place] in lexicon.cues.get("event_between", ()):
+        return _between(text, tokens, words, lexicon, place, taken)
+    event = _event_at(text, tokens, words, lexicon, chart, place)
+    return () if event is None else (event,)
+
+
+def _between(
+    text: str,
+    tokens: list[Token],
+    words: list[str],
+    lexicon: Lexicon,
+    place: int,
+    taken: list[bool],
+) -> tuple[EventAnchor, ...]:
+    """The two that something was between, which both count to it; only where the text tells of the past: what
+    is between the house and the station is a place. And "the difference between" is no time."""
+    end = _clause_end(tokens, words, lexicon, place + 1)
+    rest = [*words[:place], *words[end:]]
+    related = not lexicon.cues.get("event_not_between", frozenset()).isdisjoint(words[:place][-1:])
+    compares = not lexicon.cues.get("comparing", frozenset()).isdisjoint(rest)
+    if related or compares or not any(is_past(word, lexicon) for word in rest):
+        return ()
+    for at in range(place + 2, end - 1):
+        if words[at] not in lexicon.cues.get("event_and", ()):
+            continue
+        sides = (tokens[place + 1 : at], tokens[at + 1 : end])
+        read = (taken[place + 1 : at], taken[at + 1 : end])
+        dated = (all(read[0]), all(read[1]) or _is_now(words[at + 1 : end], lexicon))
+        partly = any(any(part) and not all(part) for part in read)  # "the outage on Monday"
+        if partly or all(dated) or not _two_events(text, sides, dated, lexicon):
+            continue
+        spans = (
+            (tokens[place].start, tokens[at - 1].end),
+            (tokens[at].start, tokens[end - 1].end),
+        )
+        return tuple(
+            EventAnchor(text[side[0].start : span[1]], relation, None, span)
+            for side, relation, span, date in zip(sides, _ENDS, spans, dated, strict=True)
+            if not date
+        )
+    return ()
+
+
+def _is_now(words: list[str], lexicon: Lexicon) -> bool:
+    """What reaches to now has no end to be looked up, nor one that a window would need."""
+    phrases = lexicon.entries.get(words[0], ())
+    return any(
+        phrase == tuple(words) and any(kind == "NOW" for kind, _ in pairs)
+        for phrase, pairs in phrases
+    )
+
+
+_ENDS: tuple[Relation, Relation] = ("since", "until")
+
+
+def _two_events(
+    text: str, sides: tuple[list[Token], list[Token]], dated: tuple[bool, bool], lexicon: Lexicon
+) -> bool:
+    """Or an event and a date. The second may go without the article of the first: "the outage and rollback". Names
+    alone are people."""
+    first, second = sides
+    articles = lexicon.cues.get("event_start", frozenset())
+    pairs = zip(sides, dated, strict=True)
+    if not all(date or _between_tells(text, side, lexicon) for side, date in pairs):
+        return not any(dated) and len(first) > 1 and first[0].word in articles and len(second) == 1
+    return True
+
+
+def _between_tells(text: str, side: list[Token], lexicon: Lexicon) -> bool:
+    named = text[side[0].start].isupper() and not _numbered(side)
+    acts = any(is_past(t.word, lexicon) or _gerund(t.word) for t in side[1:])
+    return _tells_event(text, side, lexicon, "since") and (acts or not named)
 
 
 def _event_at(
@@ -48,13 +133,35 @@ def _event_at(
         return None
     if _leads_on(words, lexicon, chart, after):
         return None
-    end = after
-    while end < len(words) and not _ends(tokens, end):
-        end += 1
+    end = _clause_end(tokens, words, lexicon, after)
     if not _tells_event(text, tokens[after:end], lexicon, relation):
         return None
     span = (tokens[start].start, tokens[end - 1].end)
     return EventAnchor(text[tokens[after].start : span[1]], relation, offset, span, within)
+
+
+def _clause_end(tokens: list[Token], words: list[str], lexicon: Lexicon, at: int) -> int:
+    """Where a clause that begins here ends: another event may follow, "after the outage and before the rollback"."""
+    begun = at
+    while at < len(words) and not _ends(tokens, at):
+        if at > begun and _asks_on(words[at : at + 3], lexicon):
+            break
+        joins = words[at] in lexicon.cues.get("event_and", ())
+        if joins and at + 1 < len(words) and _relation(words, lexicon, at + 1)[0] is not None:
+            break
+        at += 1
+    return at
+
+
+def _asks_on(words: list[str], lexicon: Lexicon) -> bool:
+    """ "How long after the surgery could I run?", "When I was in Rome what did I eat?": the question goes on."""
+    if not lexicon.tense or len(words) < 2:
+        return False
+    did, subjects = lexicon.tense["did"], lexicon.cues.get("event_subject", frozenset())
+    if words[0] in ("what", "how", "why"):
+        return words[1] == "did" or words[1] in lexicon.tense["do"] or _asks_on(words[1:], lexicon)
+    asks = words[0] in did or words[0] in lexicon.cues.get("event_not_before", ())
+    return (asks or words[0] == "could") and words[1] in subjects - {"it"}
 
 
 def _ends(tokens: list[Token], at: int) -> bool:
@@ -90,7 +197,11 @@ def _tells_event(text: str, clause: list[Token], lexicon: Lexicon, relation: Rel
     if first.word in lexicon.cues.get("event_subject", ()):
         return len(clause) > 1 and (relation != "since" or is_past(clause[1].word, lexicon))
     capital = text[first.start].isupper()
-    return capital or _numbered(clause) or (first.word.endswith("ing") and len(first.word) > 4)
+    return capital or _numbered(clause) or _gerund(first.word)
+
+
+def _gerund(word: str) -> bool:
+    return word.endswith("ing") and len(word) > 4
 
 
 def _numbered(clause: list[Token]) -> bool:

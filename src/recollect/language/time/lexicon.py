@@ -57,7 +57,7 @@ _FOUNDING = frozenset(
         "number",
     ]
 )
-_RELATING = ("before", "after", "since", "until", "during", "around")
+_RELATING = ("before", "after", "since", "until", "during", "around", "between")
 _FOLD = str.maketrans({"’": "'", "‘": "'", "０": "0", "１": "1", "２": "2", "３": "3", "４": "4", "５": "5",
                        "６": "6", "７": "7", "８": "8", "９": "9", "–": "-", "—": "-", "‑": "-", "−": "-", "～": "~", "〜": "~"})  # fmt: skip
 
@@ -177,7 +177,7 @@ def _enter(
 ) -> None:
     pair = (value, None) if category == "word" else (category.upper(), _value(category, value))
     for phrase in phrases:
-        words = tuple(word for word in _words(phrase) if word not in _SKIPPED)
+        words = tuple(word for word in words_of(phrase) if word not in _SKIPPED)
         if not words:  # punctuation that is itself a word: a dash between two dates
             words = (phrase,)
         known = entries.setdefault(words[0], [])
@@ -191,7 +191,7 @@ def _enter(
             founding.add(words[0])
 
 
-def _words(phrase: str) -> list[str]:
+def words_of(phrase: str) -> list[str]:
     """What is elided ("de l'") is a word of its own only where another follows."""
     folded = fold(phrase)
     if not folded.endswith("'"):

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from recollect.language.time.calendar import ORDER, unit
-from recollect.language.time.lexicon import Lexicon, Token, fold, languages_of, lexicon, tokens
+from recollect.language.time.lexicon import (
+    Lexicon,
+    Token,
+    fold,
+    languages_of,
+    lexicon,
+    tokens,
+    words_of,
+)
 from recollect.language.time.reader import Cut, cut, read, read_cut
-from recollect.language.time.types import Grain, Order, QueryTime, TimeExpression, TimeRange
+from recollect.language.time.types import (
+    EventAnchor,
+    Grain,
+    Order,
+    QueryTime,
+    TimeExpression,
+    TimeRange,
+)
 
 _EITHER_SIDE = timedelta(days=3)  # of a day that is told by the week
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -21,7 +38,7 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
     said = cut(text)
     languages = languages_of(said.folded, said.words)
     known = lexicon(languages[0])
-    expressions = _apart(read_cut(said, anchor, languages), known, anchor)
+    expressions = _beside(_apart(read_cut(said, anchor, languages), known, anchor), known)
     dated = [(each, period) for each in expressions if (period := _asked_period(each, anchor))]
     # What happens at 02:30 happens on any day, and is told on another: an hour alone is a word.
     wanted = [(each, period) for each, period in dated if not each.negated and not each.clock]
@@ -37,9 +54,38 @@ def read_query(text: str, anchor: datetime) -> QueryTime:
         excluded=tuple(period for each, period in dated if each.negated),
         asks_when=_has_phrase(said.words, known, "asks"),
         order=_order(said, known, expressions),
-        event=next((each.event for each in expressions if each.event), None),
+        events=_events(said, known, expressions),
         parts=parts,
     )
+
+
+def _events(
+    said: Cut, known: Lexicon, expressions: tuple[TimeExpression, ...]
+) -> tuple[EventAnchor, ...]:
+    """The first event, and one that is joined to it ("after the outage and before the rollback")."""
+    told = [each.event for each in expressions if each.event]
+    if len(told) > 1:
+        end, start = told[0].span[1], told[1].span[0]
+        gap = {token.word for token in said.tokens if end <= token.start < start}
+        joined = known.cues.get("event_and", frozenset()).issuperset(gap)
+        return tuple(told[: 1 + joined])
+    return tuple(told)
+
+
+def _beside(expressions: tuple[TimeExpression, ...], known: Lexicon) -> tuple[TimeExpression, ...]:
+    """ "Between March and the launch": a date that is one end, beside an event that is the other, has none itself."""
+    found = list(expressions)
+    for at, (first, second) in enumerate(pairwise(expressions)):
+        until, since = second.event, first.event
+        if first.range and until and _opens_with(second, known, "event_and"):
+            found[at] = replace(first, range=replace(first.range, end=None))
+        if second.range and since and _opens_with(first, known, "event_between"):
+            found[at + 1] = replace(second, range=replace(second.range, start=None))
+    return tuple(found)
+
+
+def _opens_with(each: TimeExpression, known: Lexicon, cue: str) -> bool:
+    return tokens(fold(each.text))[0].word in known.cues.get(cue, ())
 
 
 def _asked_period(expression: TimeExpression, anchor: datetime) -> TimeRange | None:
@@ -208,6 +254,33 @@ def _between(
     before = [token.word for token in said.tokens if token.end <= first]
     pairs = (entry[1] for word in before for entry in known.entries.get(word, ()))
     return any(("between", None) in each for each in pairs)
+
+
+def without_asking(rest: str, text: str) -> str:
+    """What is left of a query, or of a part of it, without the words that only ask ("Was ist passiert …?"). Of English
+    ones the stop words are left out elsewhere."""
+    said = cut(text)
+    left = list(rest)
+    words = tokens(fold(rest))
+    for language in languages_of(said.folded, said.words):
+        phrases = _asking(language)
+        at = 0
+        while at < len(words):
+            told = tuple(token.word for token in words[at : at + _LONGEST_ASKING])
+            size = next((n for n in range(len(told), 0, -1) if told[:n] in phrases), 0)
+            for token in words[at : at + size]:
+                left[token.start : token.end] = " " * (token.end - token.start)
+            at += max(size, 1)
+    return "".join(left)
+
+
+_LONGEST_ASKING = 8  # tokens: characters, in Chinese and Japanese
+
+
+@cache
+def _asking(language: str) -> frozenset[tuple[str, ...]]:
+    phrases = lexicon(language).cues.get("asking", ())
+    return frozenset(tuple(words_of(phrase)) for phrase in phrases)
 
 
 def _padded(words: list[str]) -> str:

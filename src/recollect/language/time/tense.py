@@ -40,15 +40,53 @@ def _helpers(language: str) -> frozenset[str]:
 def directions(text: str, tokens: list[Token], known: Lexicon) -> list[Direction]:
     """Where each word of a statement looks."""
     found: list[Direction] = []
-    for words in sentences(text, tokens):
+    for words in sentences(text, tokens, ordinals=not known.tense):
         if not any(token.word in known.founding or begins_period(token.word) for token in words):
             found.extend("near" for _ in words)  # most sentences tell no time: nothing to place
         elif known.tense:
             found += Sentence(text, words, known).directions()
         else:
-            ahead = looks_ahead(words, known)
-            found.extend("future" if ahead else "past" for _ in words)
+            found.extend(_without_tenses(words, known) for _ in words)
     return found
+
+
+def _without_tenses(words: list[Token], known: Lexicon) -> Direction:
+    """Of a sentence in a language without a table of tenses: what is not seen to be past or to come is nearest."""
+    if looks_ahead(words, known):
+        return "future"
+    if looks_back(words, known):
+        return "past"
+    return "future" if looks_ahead(words, known, "present") else "near"
+
+
+def looks_back(words: list[Token], known: Lexicon) -> bool:
+    """Whether a past is seen in a language without a table of tenses: a word for it, its ending, or a participle."""
+    if looks_ahead(words, known, "was"):
+        return True
+    cues, none = known.cues, frozenset[str]()
+    having = False
+    for word in (token.word for token in words):
+        if len(word) > _STEM and (_is_ended(word, known) or (having and _is_done(word, known))):
+            return True
+        having = having or word in cues.get("having", none)
+    return False
+
+
+def _is_ended(word: str, known: Lexicon) -> bool:
+    ended, others = (known.cues.get(cue, frozenset[str]()) for cue in ("ended", "not_ended"))
+    return word.endswith(tuple(ended)) and word not in others
+
+
+def _is_done(word: str, known: Lexicon) -> bool:
+    """Whether it is a participle by its form ("umgezogen", "besucht")."""
+    cues, none = known.cues, frozenset[str]()
+    if word in cues.get("not_done", none) or not word.endswith(tuple(cues.get("done", none))):
+        return False
+    within, opens = cues.get("done_within", none), tuple(cues.get("done_with", none))
+    return not opens or word.startswith(opens) or any(part in word for part in within)
+
+
+_STEM = 3
 
 
 def looks_ahead(words: list[Token], known: Lexicon, cue: str = "future") -> bool:
@@ -70,12 +108,14 @@ def is_figure(word: str) -> bool:
     return not word[0].isalpha() or begins_period(word)
 
 
-def sentences(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
+def sentences(text: str, tokens: list[Token], *, ordinals: bool = False) -> Iterator[list[Token]]:
+    """`ordinals` are written with a dot: "am 3. Dezember"."""
     begun = 0
     for at, token in enumerate(tokens):
         last = at + 1 == len(tokens)
         gap = "" if last else text[token.end : tokens[at + 1].start]
         stops = token.word in _ENDS and gap != "" and not _shortened(text, tokens, at)
+        stops = stops and not (ordinals and token.word == "." and tokens[at - 1].word.isdigit())
         if last or stops or "\n" in gap:
             yield tokens[begun : at + 1]
             begun = at + 1

@@ -73,7 +73,7 @@ class QueryTime:
     excluded: tuple[TimeRange, ...]
     asks_when: bool
     order: Order | None
-    event: EventAnchor | None
+    events: tuple[EventAnchor, ...]  # two for "between the outage and the rollback"
     parts: tuple[TimeRange, ...] = ()  # the times asked about, where the window spans several
 
 

@@ -29,6 +29,7 @@ from recollect.server.schemas import (
     DocumentBody,
     DocumentId,
     Match,
+    Moment,
     TagGroups,
     Tags,
     Text,
@@ -38,7 +39,6 @@ from recollect.types import Scope
 
 router = APIRouter(prefix="/v1/default", tags=["documents"], route_class=Guarded)
 _IN_BANK = "/banks/{bank_id}/documents"
-Moment = Annotated[str | None, Query(description="ISO 8601.")]
 
 
 @router.get(

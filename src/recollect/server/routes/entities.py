@@ -98,7 +98,7 @@ async def get_entity(
     state = serving(request)
     seen = visible(tags, tags_match, tag_groups)
     found = await state.read(state.memory.entity, bank_id, _number(entity_id), **seen)
-    observed = [render.observed(m) for m in found.observations]
+    observed = [render.fact(m) for m in found.observations]
     return Json(holdings.entity(found) | {"observations": observed})
 
 

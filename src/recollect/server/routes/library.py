@@ -1,5 +1,5 @@
-"""What the library has and the contract does not: links, what is due, whole banks as lines, vectors
-made anew. With these, `recollect.connect` has the verbs of `recollect.open`."""
+"""What the library has and the contract does not: links, what is due, vectors made anew. With these
+and whole banks (`whole`), `recollect.connect` has the verbs of `recollect.open`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from recollect.server.serving import serving
 
 router = APIRouter(prefix="/v1/default", tags=["library"], route_class=Guarded)
 BANK = "/banks/{bank_id}"
-LINES = "application/x-ndjson"
 STEP_S = 5.0  # of making vectors anew in one request: who asks shows how far it is, and asks again
-_AT_ONCE = 200  # lines of a bank that are read before the next are asked for
 
 
 class LinkAnswer(Answer):

@@ -29,6 +29,7 @@ from recollect.server.schemas import (
     Match,
     MemoryBody,
     MemoryId,
+    Moment,
     RetainBody,
     TagGroups,
     Tags,
@@ -60,7 +61,6 @@ TimeField = Annotated[
         "where only they are given."
     ),
 ]
-Moment = Annotated[str | None, Query(description="ISO 8601.")]
 
 
 @router.post(

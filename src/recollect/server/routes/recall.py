@@ -9,7 +9,6 @@ from starlette.responses import StreamingResponse
 
 from recollect.errors import NotFound
 from recollect.recall.result import RecallResult
-from recollect.server import render
 from recollect.server.access import reading
 from recollect.server.answers import RecallAnswer, WhyAnswer
 from recollect.server.asking import answered, options
@@ -108,4 +107,4 @@ async def explain_memory(request: Request, bank_id: BankId, body: WhyBody) -> An
     state = serving(request)
     asked = options(body)
     found = await state.read(state.memory.why, bank_id, body.query, body.memory_id, **asked)
-    return Json(render.reason(found))
+    return Json(found.as_dict())

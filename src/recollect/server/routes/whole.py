@@ -251,7 +251,8 @@ async def bring_rows(
         part = [row_of(each, bank_id, model) for each in given]
         if arrival.by == by:
             return arrival, 0
-        _check_hold(arrival, was, bank_id)
+        if arrival.by != was:
+            raise went_on_elsewhere(bank_id)
         done = Counter(arrival.done)
         done.update(kind for kind, _ in part)
         arrival.bring(batch_of(part), done, by)
@@ -262,9 +263,12 @@ async def bring_rows(
     return Json(_told(arrival))
 
 
-def _check_hold(arrival: Arrival, was: str, bank: str) -> None:
+def _still_held(store: Store, bank: str, was: str) -> Arrival:
+    """The bank in the making, if nobody else went on with it since the last answer."""
+    arrival = held(store, bank)
     if arrival.by != was:
         raise went_on_elsewhere(bank)
+    return arrival
 
 
 @router.get(
@@ -292,9 +296,7 @@ async def finish_arrival(request: Request, bank_id: BankId, was: Was) -> Any:
     state = serving(request)
 
     def work() -> Bank:
-        arrival = held(state.memory.store, bank_id)
-        _check_hold(arrival, was, bank_id)
-        arrival.finish()
+        _still_held(state.memory.store, bank_id, was).finish()
         return state.memory.bank(bank_id)
 
     made = await state.write(work)
@@ -312,10 +314,5 @@ async def abandon_arrival(request: Request, bank_id: BankId, was: Was) -> Any:
     """Addition: take away what is there of it."""
     state = serving(request)
 
-    def work() -> None:
-        arrival = held(state.memory.store, bank_id)
-        _check_hold(arrival, was, bank_id)
-        arrival.abandon()
-
-    await state.write(work)
+    await state.write(lambda: _still_held(state.memory.store, bank_id, was).abandon())
     return Json({"success": True})

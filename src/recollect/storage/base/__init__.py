@@ -66,8 +66,8 @@ from recollect.types import (
 
 
 class Store(Protocol):
-    """Banks, and what a server keeps beside them. Who asks about a bank that is not there is told with
-    `NotFound`; `bank`, `arriving` and `delete_bank` say it with their answer."""
+    """Banks, and what a server keeps beside them. For a bank that does not exist every method raises
+    `NotFound`, except `bank`, `arriving` and `delete_bank`, which say so by what they return."""
 
     @property
     def queue(self) -> Queue: ...
@@ -80,28 +80,28 @@ class Store(Protocol):
         self, bank: str, config: Mapping[str, Any] | None = None, model: ModelIdentity | None = None
     ) -> Bank: ...
     def configure_bank(self, bank: str, config: Mapping[str, Any], *, merge: bool = False) -> Bank:
-        """In one step, so that of two who change different settings neither is lost."""
+        """In one step, so that two callers who change different settings do not undo each other."""
         ...
 
     def delete_bank(self, bank: str) -> bool: ...
-    # A bank that is imported or copied arrives part by part, each one transaction. Until it is
-    # whole only `arriving`, `bring`, `dump` and `delete_bank` see it; a process that dies leaves
-    # nothing that looks like a bank. `note` says how far it has come, in the caller's words.
+    # A bank that is imported or copied arrives in parts, each one a transaction. Until it is
+    # complete only `arriving`, `bring`, `dump` and `delete_bank` see it, so a process that dies
+    # leaves nothing that looks like a bank. `note` is the caller's own record of its progress.
     def begin(
         self, bank: str, config: Mapping[str, Any], model: ModelIdentity, note: str
     ) -> None: ...
     def arriving(self, bank: str) -> str | None: ...
-    def arrivals(self) -> Sequence[str]: ...  # banks that are not whole yet
+    def arrivals(self) -> Sequence[str]: ...  # banks that are not complete yet
     def bring(self, bank: str, batch: Batch, was: str, note: str | None) -> None:
-        """Write a part and the new note, None when the bank is whole; refused with `Conflict`
-        when the note is no longer `was`."""
+        """Write a part and the new note, None when the bank is complete. Raises `Conflict` when the
+        note is no longer `was`."""
         ...
 
     def model_of(self, bank: str) -> ModelIdentity: ...
     def view(self, bank: str) -> View: ...
-    def recall_view(self, bank: str) -> View: ...  # from a replica where there is one: it may lag
+    def recall_view(self, bank: str) -> View: ...  # may read from a replica, which may lag
     def commit(self, bank: str, plan: Plan) -> int:
-        """One durable transaction; gives how many memories it took away."""
+        """One durable transaction. Returns how many memories it deleted."""
         ...
 
     def documents(
@@ -111,8 +111,8 @@ class Store(Protocol):
         after: tuple[int, str] | None = None,
         axis: DocumentAxis = "updated_at",
     ) -> list[Document]:
-        """Latest first, those of one moment by id, backwards. `after` is where the page before ended:
-        the time and the id of its last one, which may have changed or be gone by now."""
+        """Latest first; documents of the same moment by descending id. `after` is the time and id of the
+        last document on the previous page, which may have changed or be gone by now."""
         ...
 
     def document(self, bank: str, document_id: str) -> Document | None: ...

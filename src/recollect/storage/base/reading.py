@@ -59,12 +59,12 @@ DocumentAxis = Literal["created_at", "updated_at"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which memories to list, whatever their state: latest first on an axis of time, and only what
-    has a time there, in [since, until). Without an axis all of them: mentioned last, then created
-    last; undated ones at the end. Of one moment the last to arrive is first."""
+    """Which memories to list, whatever their state. With an axis: those that have a time on it within
+    [since, until), latest first. Without one: all, by when they were last mentioned, then created, undated
+    ones at the end. Memories of the same moment are listed in reverse order of arrival."""
 
     type: MemoryType | None = None
-    state: State | None = None  # None = all but earlier wordings
+    state: State | None = None  # None: all but earlier wordings
     recallable: bool = False  # only what can be recalled: active or superseded
     document_id: str | None = None
     contains: str | None = None  # in the text or the context; capitals do not matter
@@ -95,7 +95,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What the seeds' links lead to, signal by signal, not yet scored or ranked."""
+    """What the seeds' links lead to, one column per signal, not yet scored or ranked."""
 
     keys: Keys
     shared_entities: Floats  # how many distinct entities each has in common with the seeds
@@ -113,7 +113,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who shares entities with whom: of each `source` by itself, and how many."""
+    """Which memories share entities with each `source`, and how many."""
 
     source: Keys
     target: Keys
@@ -140,16 +140,16 @@ class Columns:
     tokens: NDArray[np.int32]
 
     def only(self, rows: NDArray[np.int64]) -> Columns:
-        """Of these candidates, in this order."""
+        """The same columns for these rows, in this order."""
         return Columns(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """Of a memory that was told again after some moment: how often, and when last before it."""
+    """For a memory that was told again after some moment: how often, and when it was last told before."""
 
     later: int
-    last: int | None  # None when there was but the first
+    last: int | None  # None when only the first mention came before
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +166,10 @@ class BankStats:
 
 
 class View(Protocol):
-    """One state of one bank. What is committed later is not seen in it."""
+    """One state of one bank; later commits do not show in it."""
 
     def close(self) -> None:
-        """Let go of what it holds of the store. A view that nobody holds any more closes itself."""
+        """Release what it holds of the store. A view that is garbage-collected closes itself."""
         ...
 
     @property
@@ -193,13 +193,15 @@ class View(Protocol):
     def entities_of(self, keys: Keys) -> list[list[int]]: ...  # in the order of Memory.entities
     def naming(
         self, entities: Sequence[int], allowed: Filter, limit: int
-    ) -> list[tuple[Keys, int]]: ...  # of each its newest memories, and how many there are
+    ) -> list[tuple[Keys, int]]: ...  # for each entity its newest memories, and how many there are
     def window(self, start: int | None, end: int | None, allowed: Filter) -> Keys: ...
     def similarity(self, vector: Floats, keys: Keys) -> Floats: ...
     def vectors(self, keys: Keys) -> Floats: ...  # a row each; zeros for a memory without one
     def columns(self, keys: Keys) -> Columns: ...
     def allows(self, keys: Keys, allowed: Filter) -> NDArray[np.bool_]: ...
-    def load(self, keys: Iterable[int]) -> Mapping[int, Memory]: ...  # as asked, less those gone
+    def load(
+        self, keys: Iterable[int]
+    ) -> Mapping[int, Memory]: ...  # in this order, less deleted ones
     def newest(self) -> Memory | None: ...
     def token_vectors(self, keys: Keys) -> list[NDArray[np.uint8] | None]: ...
     def key_of(self, memory_id: str, as_of: int | None = None) -> int | None:
@@ -208,17 +210,18 @@ class View(Protocol):
 
     def mentions(self, keys: Keys, as_of: int) -> Mapping[int, Mentions]: ...  # if any is later
     def told_by(self, key: int) -> Sequence[str]: ...  # documents that say it as well
-    def following(self, key: int) -> Sequence[int]: ...  # turns that answer it, in any wording
+    def following(self, key: int) -> Sequence[int]: ...  # turns that answer any wording of it
     def standing(self, keys: Keys, allowed: Filter) -> Keys:
-        """Each key that may be seen; of one that was corrected the version that may be; else 0."""
+        """For each key: itself where the filter admits it, else the version of the same memory that it
+        admits, else 0."""
         ...
 
     @property
     def resolver(self) -> EntityResolver: ...
     def chunks(self, ids: Iterable[str]) -> Mapping[str, Chunk]: ...
     def said_in(self, chunk_ids: Iterable[str]) -> Mapping[str, Sequence[int]]:
-        """The keys of the memories that were read in each chunk, also of those that it only tells again
-        and of withdrawn ones; each in its newest wording."""
+        """The keys of the memories that each chunk tells, including those it only repeats and withdrawn
+        ones; each in its newest wording."""
         ...
 
     def document_hash(self, document_id: str) -> bytes | None: ...
@@ -227,7 +230,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What the arms of one recall are about to ask."""
+    """What the arms of one recall are about to ask for."""
 
     vector: Floats | None
     terms: Sequence[int]
@@ -238,7 +241,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a view took of a server."""
+    """What a view used of a server."""
 
     connections: int = 0
     max_wait_ms: float = 0.0  # for a connection
@@ -254,7 +257,8 @@ class ServedView(ABC):
 
 
 class GatheringView(ServedView):
-    """One that searches there, too: told beforehand what the arms will ask, it asks once for all."""
+    """One that also searches on the server: told beforehand what the arms will ask, it asks for all of it
+    at once."""
 
     @abstractmethod
     def gather(self, ask: Ask) -> None: ...

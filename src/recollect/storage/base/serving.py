@@ -26,8 +26,8 @@ class NewOperation:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A claim on one operation. The token is of this claim alone, the worker's name tells who
-    to ask whether it still lives."""
+    """A claim on one operation. The token identifies this claim; the worker's name says which process
+    to check for being alive."""
 
     worker: str
     token: str
@@ -45,9 +45,9 @@ class Queue(Protocol):
     """
 
     def enqueue(self, new: NewOperation, now: int, lease: Lease | None = None) -> Operation:
-        """Accept it; with a lease it is running at once, under that lease, attempt 1. When the
-        bank holds an operation of this id or request_key already, that one is given back as it
-        is (its payload as well), or Conflict raised when its fingerprint or kind differs."""
+        """Accept it. With a lease it is running at once, as attempt 1. When the bank already holds an
+        operation of this id or request_key, that one is returned as it is, with its payload;
+        Conflict when its fingerprint or kind differs."""
         ...
 
     def waiting(self, now: int) -> list[str]:
@@ -60,19 +60,19 @@ class Queue(Protocol):
         ...
 
     def claim(self, bank: str, lease: Lease, now: int) -> Operation | None:
-        """The oldest open (pending or running) operation of the bank, with its payload, now
-        running under this lease and one attempt further; None when there is none, when it runs
-        under a lease that has not ended, or when it is not due."""
+        """Take the oldest open (pending or running) operation of the bank: it is now running under
+        this lease, with one attempt more, and comes with its payload. None when there is none, when
+        it runs under a lease that has not ended, or when it is not due."""
         ...
 
     def renew(self, bank: str, operation_id: str, lease: Lease) -> bool:
-        """Whether the claim of this token still stood; it now lasts until `lease.until`."""
+        """Extend the claim of this token to `lease.until`. False when it no longer stands."""
         ...
 
     def complete(
         self, bank: str, operation_id: str, token: str, result: Mapping[str, Any], now: int
     ) -> None:
-        """Done; LeaseLost when the claim no longer stands, as for the next two."""
+        """It is done. LeaseLost when the claim no longer stands, as in the next two methods."""
         ...
 
     def fail(self, bank: str, operation_id: str, token: str, error: str, now: int) -> None: ...
@@ -83,26 +83,25 @@ class Queue(Protocol):
         ...
 
     def abandon(self, worker: str, now: int) -> int:
-        """A worker is known to be gone: what it had claimed is open at once. Gives how many."""
+        """The worker is known to be gone: reopen at once what it had claimed. Returns how many."""
         ...
 
     def workers(self) -> list[str]:
-        """Names that hold a claim."""
+        """Names of the workers that hold a claim."""
         ...
 
     def cancel(self, bank: str, operation_id: str, now: int) -> Operation:
-        """At once and for good: one that is running loses its claim, so that the steps it has noted
-        are all that takes effect. NotFound, or Conflict when it is over."""
+        """At once and for good. A running operation loses its claim, so no step takes effect beyond
+        those already noted. NotFound, or Conflict when it is over."""
         ...
 
     def retry(self, bank: str, operation_id: str, now: int) -> Operation:
-        """One that failed, was cancelled or was deferred is pending and due, with no attempts, and
-        goes on after its last step; NotFound, or Conflict when it is none of these or its payload
-        is gone."""
+        """Make one that failed, was cancelled or was deferred pending and due, with no attempts; it goes
+        on after its last step. NotFound, or Conflict when it is none of these or its payload is gone."""
         ...
 
     def delete(self, bank: str, operation_id: str) -> None:
-        """Only when finished; NotFound, or Conflict when it is not."""
+        """Only a finished one. NotFound, or Conflict when it is not finished."""
         ...
 
     def operation(self, bank: str, operation_id: str) -> Operation | None: ...
@@ -118,7 +117,7 @@ class Queue(Protocol):
         ...
 
     def purge(self, before: int) -> int:
-        """Forget operations finished before; gives how many."""
+        """Delete operations that were finished before this time. Returns how many."""
         ...
 
 
@@ -127,7 +126,7 @@ class KeyRing(Protocol):
 
     def add(self, key: ApiKey, digest: bytes) -> None: ...
     def find(self, key_id: str) -> tuple[ApiKey, bytes] | None:
-        """With the digest of its secret; revoked and expired ones as well."""
+        """The key with the digest of its secret, even if it is revoked or expired."""
         ...
 
     def all(self) -> list[ApiKey]:
@@ -135,5 +134,6 @@ class KeyRing(Protocol):
         ...
 
     def revoke(self, key_id: str, at: int) -> ApiKey:
-        """From then on; the first time counts. NotFound when there is no such key."""
+        """Revoked from this time on; a second call does not change the time. NotFound when there is no
+        such key."""
         ...

@@ -64,9 +64,9 @@ class NewEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Close a memory: superseded, invalidated or revised, from `at` on. What was closed before
-    stays so since then; a superseded one is seen as that until `at`, as a version of its own that
-    is `revised` and names its successor."""
+    """Close a memory from `at` on: superseded, invalidated or revised. One that was closed before stays
+    closed since then. One that was superseded is still seen as such until `at`, through a version of its
+    own that is `revised` and names its successor."""
 
     key: int
     state: State
@@ -84,9 +84,9 @@ class KeyLink:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A part of an operation, noted in the very transaction that has its effect. The commit is
-    refused with `LeaseLost`, and writes nothing, unless the operation is running under this
-    token and has not come this far: so a part takes effect once, whoever crashes when."""
+    """A part of an operation, noted in the same transaction as its effect. Unless the operation runs
+    under this token and has not come this far, the commit writes nothing and raises `LeaseLost`. So each
+    part takes effect once, whatever crashes when."""
 
     operation: str
     token: str
@@ -116,15 +116,28 @@ class Batch:
     step: Step | None = None
 
     @property
+    def free_key(self) -> int:
+        """The first key above those that it uses, 0 when it uses none."""
+        return max((m.key + 1 for m in self.memories), default=0)
+
+    @property
+    def free_entity(self) -> int:
+        return max((e.id + 1 for e in self.entities), default=0)
+
+    @property
+    def takes_away(self) -> bool:
+        return bool(self.drop_documents or self.drop_memories)
+
+    @property
     def forgets(self) -> bool:
-        """Whether it takes away what it does not give anew."""
+        """Whether it deletes anything that it does not also replace."""
         given = {d.id for d in self.documents}
         return bool(self.drop_memories) or not given.issuperset(self.drop_documents)
 
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """Everything a bank holds, as values, all of one moment; `Batch` takes the same ones back."""
+    """Everything a bank holds at one moment, as values that a `Batch` can write again."""
 
     model: ModelIdentity
     config: Mapping[str, Any]
@@ -137,7 +150,7 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class StagedVector:
-    """A memory's vectors of the model a bank is moving to."""
+    """A memory's vectors, made by the model that its bank is moving to."""
 
     key: int
     vector: Floats
@@ -162,9 +175,9 @@ Plan = Callable[[Writing], Batch]
 
 
 class ServedWriting(ABC):
-    """The same under the write lock, for a plan that looks up many things by their words."""
+    """A view under the write lock that can look up many things by their words at once."""
 
     @abstractmethod
     def expect(self, lookups: Sequence[Sequence[int]], k: int) -> None:
-        """Read at once what `keyword` and `load` will be asked for, one by one: the `k` best for
+        """Read in one go what `keyword` and `load` will then be asked for one by one: the `k` best for
         each of these lists of terms."""

@@ -40,8 +40,8 @@ class Asking:
 
 
 def listed(numbers: Keys | Sequence[int]) -> str:
-    """As PostgreSQL writes an array: made at once, where the driver would go one by one, and take
-    an array of small numbers for another statement than one of large numbers."""
+    """The numbers as PostgreSQL writes an array. The driver would convert them one by one, and
+    prepare one statement for arrays of small numbers and another for arrays of large ones."""
     plain = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
     return "{" + ",".join(map(str, plain)) + "}"
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import pack
 from typing import Any, TypeVar
 
@@ -47,12 +47,13 @@ _LOST = {"57P01", "57P02", "57P03", "25P03", "40001", "40P01"}  # shutdown, star
 
 
 class Lost(Exception):
-    """The connection went away, or the server asked to give way: nothing of it took effect, or
-    whoever tries again finds out whether it did."""
+    """The connection was lost, or the server asked to retry. Either nothing took effect, or
+    whoever tries again can find out whether it did."""
 
 
 class _Quiet(logging.Filter):
-    """What happens to our pools is told by us, once; the driver would tell of every try."""
+    """Keeps the driver from logging every attempt to connect; we log what happens to our pools,
+    once."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         ours = isinstance(record.args, tuple) and record.args[:1] == (POOL,)
@@ -91,8 +92,8 @@ class HalfVectors:
 
 
 class _ArrayDumper(Dumper):
-    """In the form in which the server takes arrays: written as text, hundreds of vectors would
-    cost more than looking for their neighbours."""
+    """In the server's binary form: hundreds of vectors written as text would cost more than the
+    search for their neighbours."""
 
     format = Format.BINARY
     element = 0
@@ -212,7 +213,8 @@ class Connections:
         return connection, took
 
     def release(self, connection: Db) -> None:
-        """From whichever thread: a view may end where it did not begin."""
+        """May be called from any thread: a view may be closed on another one than it was opened
+        on."""
         with self._lock:
             _, pool, owner = self._taken.pop(id(connection))
         self._holders.add(owner, -1)
@@ -226,9 +228,16 @@ class Connections:
 
     # --- using one ---------------------------------------------------------------------------
 
+    def fetch(self, sql: bytes, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self.attempt(lambda db: db.execute(sql, given).fetchall())
+
+    def run(self, sql: bytes, given: Mapping[str, Any]) -> int:
+        """A statement without an answer; gives how many rows it changed."""
+        return self.attempt(lambda db: db.execute(sql, given).rowcount)
+
     def attempt(self, work: Callable[[Db], T]) -> T:
-        """`work` on a connection, and on another when that one is lost: for what may be done
-        twice."""
+        """Run `work` on a connection, and again on another if that one is lost. For work that
+        may be done twice."""
         return self.persist(lambda: self._once(work))
 
     def _once(self, work: Callable[[Db], T]) -> T:
@@ -240,7 +249,8 @@ class Connections:
             self.release(connection)
 
     def persist(self, work: Callable[[], T]) -> T:
-        """`work` until it is not `Lost`, at once and then with longer and longer pauses."""
+        """Run `work` until it does not raise `Lost`: first at once, then after longer and longer
+        pauses."""
         began, wait, tries = time.perf_counter(), FIRST_WAIT, 0
         while True:
             try:
@@ -271,8 +281,8 @@ def _state(pool: ConnectionPool[Db]) -> str:
 
 
 def prepare_session(connection: Db, schema: str, lock_ms: int) -> None:
-    """Our tables first, whatever else the role looks at after them (pgvector may be anywhere). No
-    workers and no compiling: starting them costs more than our statements do."""
+    """Put our schema first in the search path, before the role's own (pgvector may be anywhere).
+    Turn off parallel workers and JIT: starting them costs more than our statements."""
     connection.execute(
         """SELECT set_config('search_path', quote_ident(%s) || ', ' || current_setting('search_path'), false),
           set_config('lock_timeout', %s, false), set_config('jit', 'off', false),
@@ -282,7 +292,7 @@ def prepare_session(connection: Db, schema: str, lock_ms: int) -> None:
 
 
 def place(dsn: str) -> str:
-    """Server and database as one may show them: no password."""
+    """Server and database in a form that may be shown, without a password."""
     try:
         told = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError as error:
@@ -325,7 +335,8 @@ class translated:
 
 
 def unanswered(error: StoreUnavailable) -> bool:
-    """Nobody was there, as opposed to a statement that was stopped: another server may answer."""
+    """Whether no server answered, as opposed to a statement being stopped: then another server
+    may."""
     return isinstance(error.__cause__, Lost | PoolTimeout | TooManyRequests)
 
 

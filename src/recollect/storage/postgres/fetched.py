@@ -13,6 +13,17 @@ from recollect.storage.index.record import RECORD
 HEAD = 4  # bytes before the numbers of a halfvec as PostgreSQL sends it: length, and two unused
 
 
+def blank_vector(dimensions: int) -> bytes:
+    """In the place of a vector that a memory lacks: it is near nothing."""
+    return bytes(HEAD + 2 * dimensions)
+
+
+def row_type(dimensions: int, record: Any = RECORD) -> np.dtype[np.void]:
+    """Key, record and vector, as they are sent together."""
+    vector = ("vector", ">f2", (dimensions,))
+    return np.dtype([("key", ">i8"), ("record", record), ("head", f"V{HEAD}"), vector])
+
+
 def vector_type(dimensions: int) -> np.dtype[np.void]:
     return np.dtype([("key", ">i8"), ("head", f"V{HEAD}"), ("vector", ">f2", (dimensions,))])
 
@@ -31,11 +42,9 @@ class Fetched:
 
     def __init__(self, dimensions: int) -> None:
         # Records as bytes: numpy joins and picks those ten times as fast as ones with fields.
-        record, vector = f"V{RECORD.itemsize}", (">f2", (dimensions,))
-        self._sent = np.dtype(
-            [("key", ">i8"), ("record", record), ("head", f"V{HEAD}"), ("vector", *vector)]
-        )
-        self.blank = bytes(HEAD + 2 * dimensions)  # a memory without a vector is near nothing
+        record = f"V{RECORD.itemsize}"
+        self._sent = row_type(dimensions, record)
+        self.blank = blank_vector(dimensions)
         nobody = np.empty(0, np.int64)
         self._keys: Keys = nobody
         self._found = (nobody, nobody)  # keys, ascending, and the row of each

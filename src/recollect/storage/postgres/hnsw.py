@@ -28,6 +28,7 @@ QUIET = 5.0  # seconds that nobody has written to the bank
 LONGEST = 1800.0  # seconds that one waits for that
 PAUSE = 600.0  # seconds until one that could not be made is tried again
 M, EF_CONSTRUCTION = 16, 100
+MEMORY = "512MB"  # for making one
 
 
 def is_due(head: Head) -> bool:
@@ -77,7 +78,7 @@ class Indexing:
             log.warning("bank %r could not be indexed: %s", bank, error.message)
 
     def _left_alone(self, bank: str) -> bool:
-        """Wait until it is; False when the store was closed meanwhile."""
+        """Wait until nobody writes to the bank. False when the store was closed meanwhile."""
         begun = time.monotonic()
         while True:
             until = min(max(self._written.get(bank, 0), begun) + QUIET, begun + LONGEST)
@@ -92,22 +93,20 @@ class Indexing:
         self._closed.set()
 
     def wait(self, bank: str, timeout: float | None = None) -> None:
-        """Until the index that is being made of the bank is there, or could not be made."""
+        """Wait until the index that is being built for the bank is there, or has failed."""
         running = self._running.get(bank)
         if running is not None:
             running.join(timeout)
 
 
 def prefix(bank: str) -> str:
-    """Of the names of a bank's indexes."""
+    """What the names of a bank's indexes begin with."""
     return f"features_hnsw_{blake2b(bank.encode(), digest_size=8).hexdigest()}_"
 
 
-def build(
-    connections: Connections, bank: str, *, if_due: bool = False, memory: str = "512MB"
-) -> int:
-    """Make a bank's index of everything it holds now; gives the key it reaches. Nobody waits for
-    it, and one process at a time makes it: 0 when another one is at it."""
+def build(connections: Connections, bank: str, *, if_due: bool = False) -> int:
+    """Build a bank's index over everything it holds now. Returns the key it reaches, 0 when
+    another process is already building it. Writers need not wait for it."""
 
     def work(db: Db) -> int:
         lock = prefix(bank)
@@ -117,14 +116,14 @@ def build(
         if not ours:
             return 0
         try:
-            return _build(db, bank, memory, if_due=if_due)
+            return _build(db, bank, if_due=if_due)
         finally:
             db.execute("SELECT pg_advisory_unlock(hashtext(%s))", (lock,))
 
     return connections.attempt(work)
 
 
-def _build(db: Db, bank: str, memory: str, *, if_due: bool) -> int:
+def _build(db: Db, bank: str, *, if_due: bool) -> int:
     row = db.execute(query("head"), {"bank": bank}).fetchone()
     if row is None:
         return 0
@@ -136,7 +135,7 @@ def _build(db: Db, bank: str, memory: str, *, if_due: bool) -> int:
         return head.indexed_key
     name = f"{prefix(bank)}{upto}"
     log.info("indexing bank %r up to memory %d", bank, upto)
-    with _set(db, {"maintenance_work_mem": memory, "lock_timeout": "0", "statement_timeout": "0"}):
+    with _set(db, {"maintenance_work_mem": MEMORY, "lock_timeout": "0", "statement_timeout": "0"}):
         db.execute(
             sql.SQL(
                 "CREATE INDEX CONCURRENTLY {name} ON features USING hnsw ((vector::halfvec({n})) halfvec_ip_ops)"
@@ -157,7 +156,7 @@ def _build(db: Db, bank: str, memory: str, *, if_due: bool) -> int:
 
 
 def drop(db: Db, bank: str, *, keep: int = 0) -> None:
-    """A bank's indexes, but for the one that reaches `keep`."""
+    """Drop a bank's indexes, except the one that reaches `keep`."""
     rows = db.execute(
         """SELECT i.relname FROM pg_class i JOIN pg_index x ON x.indexrelid = i.oid
         WHERE x.indrelid = 'features'::regclass AND starts_with(i.relname, %s)""",
@@ -170,7 +169,7 @@ def drop(db: Db, bank: str, *, keep: int = 0) -> None:
 
 @contextmanager
 def _set(db: Db, wanted: Mapping[str, str]) -> Generator[None]:
-    """Settings of the session for a while: it may well take minutes."""
+    """Settings of the session for as long as this lasts."""
     change = "SELECT set_config(%s, %s, false)"
     held = {
         name: (db.execute("SELECT current_setting(%s)", (name,)).fetchone() or ("",))[0]

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError
 from recollect.storage.index.bank import Index
 from recollect.storage.index.decoded import Decoded
-from recollect.storage.index.record import POSTING, RECORD, labels
+from recollect.storage.index.record import POSTING, labels
 from recollect.storage.index.slab import FeatureRow, Ragged, Slab
 from recollect.storage.index.snapshot import Snapshot
 from recollect.storage.postgres.connection import log
-from recollect.storage.postgres.fetched import HEAD, RECORD_ROW, unpacked
+from recollect.storage.postgres.fetched import RECORD_ROW, blank_vector, row_type, unpacked
 from recollect.storage.postgres.queries import query
 from recollect.storage.postgres.session import Head, Session
 
@@ -51,7 +51,7 @@ class _Bank:
         self.decoded = Decoded()
 
     def follows(self, head: Head) -> bool:
-        """Whether what happened since can be told from what the server keeps of it."""
+        """Whether the server still keeps all changes since the state that is held."""
         return self.model == head.model and self.index.seq >= head.changes_since
 
     def read(self, bank: str, head: Head, session: Session) -> None:
@@ -59,7 +59,8 @@ class _Bank:
         self.index.load(head.seq, _slabs(bank, 0, head.dimensions, session))
 
     def catch_up(self, bank: str, head: Head, session: Session) -> None:
-        """All is read before any of it is applied: a connection may be lost on the way."""
+        """Everything is read before any of it is applied, since the connection may be lost on
+        the way."""
         held = self.index.snapshot().keys
         last = int(held[-1]) if len(held) else 0
         given = {"bank": bank, "seq": self.index.seq}
@@ -89,8 +90,9 @@ class Holding:
         self._running: dict[str, threading.Thread] = {}
 
     def of(self, bank: str, head: Head, session: Session) -> Held | None:
-        """The bank as `head` has it, if it is held; what is newer is read first. None for a state
-        that is older than what is held: a replica's, or of a view that began a moment ago."""
+        """The bank in the state of `head`, if it is held; newer changes are read first. None if
+        `head` is older than what is held, as a replica's may be, or that of a view opened a
+        moment ago."""
         with self._lock:
             held = self._banks.get(bank)
             if held is None:
@@ -108,8 +110,8 @@ class Holding:
             return Held(held.index.snapshot(), held.decoded)
 
     def pays(self, bank: str, head: Head, searches: int = 1) -> bool:
-        """Whether so many searches more make it worth reading the bank. Never at the first one:
-        many a process asks once and ends."""
+        """Whether it is worth reading the bank after so many more searches. Never after the
+        first one: many a process asks once and ends."""
         if head.size >= self._most:
             return False
         with self._lock:
@@ -133,14 +135,14 @@ class Holding:
         return Held(taken.index.snapshot(), taken.decoded)
 
     def _make_room(self) -> None:
-        """Whoever still reads a bank that goes has it whole."""
+        """Views that still read a bank that is dropped keep all of it."""
         with self._lock:
             held = sum(bank.index.rows for bank in self._banks.values())
             while held > self._most:
                 held -= self._banks.popitem(last=False)[1].index.rows
 
     def take_aside(self, bank: str, take: Callable[[str], object]) -> None:
-        """The same on a thread of its own: who asked is answered by the server meanwhile."""
+        """The same on a thread of its own, while the server answers the caller."""
 
         def work() -> None:
             try:
@@ -158,7 +160,7 @@ class Holding:
             self._running[bank].start()
 
     def wait(self, bank: str, timeout: float | None = None) -> None:
-        """Until the bank that is being read is there, or could not be read."""
+        """Wait until the bank that is being read is there, or has failed."""
         running = self._running.get(bank)
         if running is not None:
             running.join(timeout)
@@ -168,7 +170,7 @@ class Holding:
             self._banks.pop(bank, None)
 
     def rename(self, bank: str) -> None:
-        """Memories show names, and some are others now."""
+        """Drop decoded memories: they show names of entities, and some have changed."""
         with self._lock:
             held = self._banks.get(bank)
         if held is not None:
@@ -177,7 +179,7 @@ class Holding:
 
 
 def _records(rows: NDArray[Any]) -> list[FeatureRow]:
-    """Rows of which nothing but the record is new."""
+    """Feature rows of memories that have nothing new but their record."""
     keys = rows["key"].tolist()
     return [
         (key, 0, row.tobytes(), None, b"", None, None)
@@ -187,15 +189,7 @@ def _records(rows: NDArray[Any]) -> list[FeatureRow]:
 
 def _slabs(bank: str, after: int, dimensions: int, session: Session) -> Iterator[Slab]:
     """Every memory after a key, in the order of keys."""
-    fixed = np.dtype(
-        [
-            ("key", ">i8"),
-            ("record", RECORD),
-            ("head", f"V{HEAD}"),
-            ("vector", ">f2", (dimensions,)),
-        ]
-    )
-    blank = bytes(HEAD + 2 * dimensions)  # a memory without a vector is near nothing
+    fixed, blank = row_type(dimensions), blank_vector(dimensions)
     count = STEP
     while count == STEP:
         given = {"bank": bank, "after": after, "limit": STEP, "blank": blank}

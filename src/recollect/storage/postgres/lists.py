@@ -19,7 +19,7 @@ from recollect.storage.postgres.view import ServerView
 from recollect.storage.refusals import nothing_to_go_on_from, unknown_bank
 from recollect.types import Bank, Chunk, Document, Entity, Link, LinkKind, Memory
 
-_SIZE = "SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(%(tables)s::text[]) AS t"
+_SIZE = b"SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest(%(tables)s::text[]) AS t"
 
 
 class Lists(ABC):
@@ -31,7 +31,7 @@ class Lists(ABC):
     ) -> ServerView: ...
 
     def _fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
-        return self._reading.attempt(lambda db: db.execute(query(name), given).fetchall())
+        return self._reading.fetch(query(name), given)
 
     def banks(self) -> list[Bank]:
         return [bank_from_row(row) for row in self._fetch("all_banks")]
@@ -58,7 +58,7 @@ class Lists(ABC):
         at, own = after or (None, None)
         sql = query("documents", further, order=f"d.{axis} DESC, d.id DESC")
         given = {"bank": bank, "at": at, "id": own, "limit": limit}
-        rows = self._reading.attempt(lambda db: db.execute(sql, given).fetchall())
+        rows = self._reading.fetch(sql, given)
         return [document_from_row(bank, row) for row in rows]
 
     def document(self, bank: str, document_id: str) -> Document | None:
@@ -89,7 +89,7 @@ class Lists(ABC):
         self._there(bank)
         condition, values = conditions(where)
         sql, given = query("listed_count", condition), {"bank": bank, **values}
-        return self._reading.attempt(lambda db: db.execute(sql, given).fetchall())[0][0]
+        return self._reading.fetch(sql, given)[0][0]
 
     def tags(self, bank: str) -> Mapping[str, int]:
         self._there(bank)
@@ -114,9 +114,7 @@ class Lists(ABC):
         found: dict[str, dict[str, int]] = {"type": {}, "state": {}}
         for what, name, count in self._fetch("stats", bank=bank):
             found.setdefault(what, {})[name] = count
-        rows = self._reading.attempt(
-            lambda db: db.execute(_SIZE, {"tables": list(TABLES)}).fetchall()
-        )
+        ((size,),) = self._reading.fetch(_SIZE, {"tables": list(TABLES)})
         links = link_counts(self._fetch("link_stats", bank=bank))
         return BankStats(
             sum(v for k, v in found["state"].items() if k != "revised"),
@@ -126,6 +124,6 @@ class Lists(ABC):
             found["chunks"][""],
             found["entities"][""],
             total_links(links),
-            int(rows[0][0]),
+            int(size),
             links,
         )

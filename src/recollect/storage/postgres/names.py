@@ -14,7 +14,7 @@ KEPT = 256  # banks
 
 
 class Names:
-    """`changed` hears of banks where what was decoded may show another name than is true now."""
+    """Calls `changed` with a bank when memories decoded earlier may show an outdated name."""
 
     def __init__(self, changed: Callable[[str], None]) -> None:
         self._changed = changed

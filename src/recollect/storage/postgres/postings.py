@@ -62,7 +62,7 @@ def blocks_of(terms: Sequence[tuple[int, bytes]]) -> dict[Block, bytes]:
 
 
 def without(data: bytes, keys: Iterable[int]) -> bytes:
-    """A block less what stands in it of these keys."""
+    """A block without the places of these keys."""
     places = np.frombuffer(data, PLACE)
     gone = np.array([k & ((1 << BLOCK_BITS) - 1) for k in keys], np.uint16)
     return places[~np.isin(places["offset"], gone)].tobytes()
@@ -134,8 +134,8 @@ class Postings:
         return scores
 
     def ceiling(self, terms: Sequence[int]) -> float:
-        """The score of a memory that holds every term without end; terms the bank has never
-        seen count as its rarest."""
+        """The limit that the score of a memory approaches when it holds every term ever more
+        often. Terms that the bank has never seen count as its rarest."""
         return sum(self.weight(term) for term in terms) * (K1 + 1)
 
     def weight(self, term: int, containing: int | None = None) -> float:

@@ -30,10 +30,10 @@ class PostgresQueue:
         self._connections = connections
 
     def _fetch(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
-        return self._connections.attempt(lambda db: db.execute(query(name), given).fetchall())
+        return self._connections.fetch(query(name), given)
 
     def _run(self, name: str, **given: Any) -> int:
-        return self._connections.attempt(lambda db: db.execute(query(name), given).rowcount)
+        return self._connections.run(query(name), given)
 
     # --- accepting ---------------------------------------------------------------------------
 
@@ -151,7 +151,8 @@ class PostgresQueue:
 
 
 def _accepted(db: Db, new: NewOperation, now: int, lease: Lease | None) -> str | None:
-    """The id under which it is held now; None when another came in the same moment."""
+    """The id under which it is held now; None when another operation took the same number at the
+    same moment."""
     given = {"bank": new.bank, "id": new.id, "request_key": new.request_key}
     if not db.execute(query("bank"), given).fetchone():
         raise unknown_bank(new.bank)

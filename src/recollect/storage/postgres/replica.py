@@ -50,7 +50,7 @@ class Replica:
                 self._written.popitem(last=False)
 
     def open(self, bank: str) -> tuple[ReadSession, Head | None]:
-        """A session on the bank's newest state that is at hand, and the bank's row."""
+        """A session on the newest state of the bank that is available, and the bank's row."""
         if self._up:
             session = ReadSession(self.connections, bank, self._primary, self._lost)
             try:
@@ -103,7 +103,7 @@ class Replica:
 
 
 def described(dsn: str, schema: str) -> str:
-    """What stands there, in a line: for those who keep it."""
+    """The state of the replica in a line, for its administrators."""
     where = place(dsn)
     try:
         db = psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECTING)

@@ -85,7 +85,7 @@ class BankRows:
         self.read([k for i in ids for k in (*self._revisions[i], *self._superseded[i])])
 
     def read(self, keys: Iterable[int]) -> None:
-        """Memories about to be asked for."""
+        """Memories that are about to be asked for."""
         missing = [k for k in dict.fromkeys(keys) if k not in self._memory]
         for row in self.fetch("rows", keys=missing) if missing else ():
             known_from, known_until, statement, slot, previous, entities = row[MEMORY_WIDTH:]
@@ -333,7 +333,7 @@ class BankRows:
     # --- at the end --------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Take away what is gone."""
+        """Delete what was marked as gone."""
         if self._gone:
             self._take_out(self._gone)
             named = sorted({e for k in self._gone for e in self._entities[k]})
@@ -353,7 +353,7 @@ class BankRows:
 
 
 def happened(packed: bytes) -> tuple[int | None, int | None]:
-    """From when until when, as the window's index has it."""
+    """When it happened, from and until, as the index for windows stores it."""
     row = np.frombuffer(packed, RECORD)[0]
     start, end = int(row["happened_from"]), int(row["happened_until"])
     return (None, None) if start == NO_TIME else (start, end)

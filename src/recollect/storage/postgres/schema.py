@@ -132,7 +132,7 @@ def _one(connection: Db, query: Any, arguments: tuple[Any, ...]) -> tuple[Any, .
 
 
 def described(dsn: str, schema: str) -> str:
-    """What is there, in a line: for those who keep it."""
+    """The server and its settings in a line, for its administrators."""
     prepare(dsn, schema)
     with psycopg.connect(dsn, autocommit=True) as connection, translated(place(dsn)):
         (server, vector, buffers) = _one(

@@ -121,7 +121,7 @@ class PostgresStore(Lists):
             "arriving": arriving,
             "now": now_micros(),
         }
-        return self._writing.attempt(lambda db: db.execute(query("insert_bank"), given).rowcount)
+        return self._writing.run(query("insert_bank"), given)
 
     def configure_bank(self, bank: str, config: Mapping[str, Any], *, merge: bool = False) -> Bank:
         def work(session: WriteSession, head: Head) -> None:

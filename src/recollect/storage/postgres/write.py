@@ -65,20 +65,18 @@ def write(
     if batch.step is not None:
         take_step(session, bank, batch.step, now)
     rows = BankRows(session, bank, seq)
-    free = max([m.key + 1 for m in batch.memories], default=0)
-    forgetting = Forgetting(rows, max(head.next_key, free))
+    forgetting = Forgetting(rows, max(head.next_key, batch.free_key))
     writer = Writer(session, rows, forgetting, head.next_evidence, now)
     writer.apply(batch)
-    dropped = bool(batch.drop_documents or batch.drop_memories)
     if batch.forgets:
         session.run(query("drop_ended_payloads"), {"bank": bank})
     given = {
         "bank": bank,
         "seq": seq,
         "changes_since": _put_changes(session, rows, head.next_key),
-        "forgot_seq": seq if dropped else head.forgot_seq,
+        "forgot_seq": seq if batch.takes_away else head.forgot_seq,
         "next_key": forgetting.next_key,
-        "next_entity": max([e.id + 1 for e in batch.entities], default=0),
+        "next_entity": batch.free_entity,
         "next_evidence": writer.next_evidence,
         "memories": rows.memories,
         "documents": rows.documents,

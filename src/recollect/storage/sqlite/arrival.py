@@ -47,11 +47,10 @@ def bring(
     if arriving != was:
         raise went_on_elsewhere(bank)
     rows = BankRows(db, bank, number, seq + 1, holders=lambda _: ())  # nothing is forgotten
-    free = max([m.key + 1 for m in batch.memories], default=0)
     Writer(rows, Forgetting(rows, next_key), now).apply(batch)
-    numbers = [e.id + 1 for e in batch.entities]
+    next_key, next_entity = max(next_key, batch.free_key), max(next_entity, batch.free_entity)
     db.execute(
         """UPDATE banks SET seq = ?, next_key = ?, next_entity = ?, updated_at = ?, arriving = ?
         WHERE bank = ?""",
-        (seq + 1, max(next_key, free), max([next_entity, *numbers]), now, note, number),
+        (seq + 1, next_key, next_entity, now, note, number),
     )

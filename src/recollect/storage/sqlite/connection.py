@@ -81,8 +81,8 @@ def _identify(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:
-    """A log of writes beside the file. SQLite waits for nobody when it changes to that: another process
-    that opens the new file at the same moment would be in its way."""
+    """Write ahead to a log beside the file. SQLite does not wait for locks when it changes to
+    that mode, so we do: another process may be opening the new file at the same moment."""
     connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
     until = time.monotonic() + seconds
     while True:
@@ -148,7 +148,7 @@ def translated(path: Path) -> Generator[None]:
 
 @contextmanager
 def readable(path: Path) -> Generator[None]:
-    """Rows that SQLite can read but that hold what nobody wrote."""
+    """Errors from rows that SQLite can read but that hold what nobody wrote."""
     try:
         yield
     except (ValueError, TypeError) as error:

@@ -178,16 +178,14 @@ class SqliteStore(Lists):
     def view(self, bank: str) -> View:
         if self._unscrubbed:
             self._scrub(0)
-        return self._view(bank, self._connection())
+        return self._held(bank)
 
     def recall_view(self, bank: str) -> View:
         return self.view(bank)
 
     def _held(self, bank: str) -> SqliteView:
-        return self._view(bank, self._connection())
-
-    def _view(self, bank: str, db: sqlite3.Connection) -> SqliteView:
         with translated(self.path):
+            db = self._connection()
             row = db.execute(
                 """SELECT bank, seq, generation, embedder, dimensions, token_dimensions FROM banks
                 WHERE id = ? AND arriving IS NULL""",
@@ -238,8 +236,8 @@ class SqliteStore(Lists):
     def commit(self, bank: str, plan: Plan) -> int:
         try:
             with self._transaction() as db:
-                view = self._view(bank, db)
-                gone, dropped = self._write(db, WritingView(view, db), plan)
+                view = WritingView(self._held(bank), db)
+                gone, dropped = self._write(db, view, plan)
         except BaseException:
             self._holding.unlearn(bank)
             raise
@@ -255,19 +253,16 @@ class SqliteStore(Lists):
         if batch.step is not None:
             take_step(db, view.number, batch.step, now)
         rows = BankRows(db, view.bank, view.number, seq, view.holders)
-        free = max([m.key + 1 for m in batch.memories], default=0)
-        forgetting = Forgetting(rows, max(view.next_key, free))
+        forgetting = Forgetting(rows, max(view.next_key, batch.free_key))
         Writer(rows, forgetting, now).apply(batch)
-        numbers = [e.id + 1 for e in batch.entities]
         db.execute(
             """UPDATE banks SET seq = ?, next_key = ?, next_entity = max(next_entity, ?),
             updated_at = ? WHERE bank = ?""",
-            (seq, forgetting.next_key, max(numbers, default=0), now, view.number),
+            (seq, forgetting.next_key, batch.free_entity, now, view.number),
         )
-        dropped = bool(batch.drop_documents or batch.drop_memories)
         if batch.forgets:
             drop_ended_payloads(db, view.number)
-        return forgetting.count, dropped
+        return forgetting.count, batch.takes_away
 
     def _scrub(self, wait_ms: int = _SCRUB_WAIT_MS) -> None:
         """Deleted bytes are zeroed in the file by secure_delete; this empties the log as well.
